@@ -1,0 +1,145 @@
+/**
+ * What the server serves: the contract between the verbs (registry), the built-in kinds (kinds), the kinds
+ * that CustomResourceDefinitions bring (crd), discovery, OpenAPI and tables. The verbs know nothing of any
+ * particular kind; all that is particular lies behind `Strategy`, `Subresource` and `Answer`.
+ */
+import type { DynamicObject } from "#api/meta";
+import type { OpenApiSchema } from "#api/schema";
+import type { FieldError } from "./errors.ts";
+
+export interface GroupVersionKind {
+  group: string;
+  version: string;
+  kind: string;
+}
+
+export type Verb = "create" | "delete" | "deletecollection" | "get" | "list" | "patch" | "update" | "watch";
+
+/** One resource in one version, as a URL names it. */
+export interface Resource extends GroupVersionKind {
+  readonly listKind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly namespaced: boolean;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly verbs: readonly Verb[];
+  /** Where its objects are kept; all versions of a resource share it. */
+  readonly storage: string;
+  /** Built-in kinds have protobuf and leave out kind and apiVersion inside lists; custom ones do not. */
+  readonly builtin: boolean;
+  readonly strategy: Strategy;
+  readonly subresources: readonly Subresource[];
+  readonly table: TableLayout;
+  /** Set for kinds that are asked and not stored (reviews): POST is answered by it. */
+  readonly answer?: Answer;
+  /** Custom kinds: the schema that OpenAPI shows. Built-in kinds are described by the type table. */
+  readonly schema?: OpenApiSchema;
+  /** A text for a Warning header on every request of this version. */
+  readonly deprecation?: string;
+}
+
+/** Who asks, and what the request says beside its body. */
+export interface RequestContext {
+  readonly user: UserInfo;
+  readonly now: Date;
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  /** Adds a Warning header to the response. */
+  warn(text: string): void;
+}
+
+export interface UserInfo {
+  readonly username: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * The particulars of a kind. Every function gets objects of its own to change (drafts), except where a
+ * parameter is called `current`: that one is stored, and shared, and must be left alone.
+ */
+export interface Strategy {
+  /** Whether the main endpoint leaves `status` alone and `/status` changes nothing else. */
+  readonly hasStatus: boolean;
+  readonly tracksGeneration: boolean;
+  /** Whether a PUT without resourceVersion overwrites; otherwise it is refused. */
+  readonly unconditionalUpdate: boolean;
+  /** Whether a PUT to a missing object creates it. */
+  readonly createOnUpdate: boolean;
+  /** How names are checked: most kinds are DNS subdomains. */
+  readonly nameRule: NameRule;
+  /**
+   * Turns a decoded body into an object of this kind: removes what the schema does not know, coerces, and
+   * reports unknown fields by path. Throws ApiError 400 where a field has the wrong type.
+   */
+  decode(body: DynamicObject): { object: DynamicObject; unknownFields: string[] };
+  /** Fills in defaults. Also run on objects as they leave the store, where `onRead` is set. */
+  default(draft: DynamicObject): void;
+  readonly defaultsOnRead: boolean;
+  prepareForCreate(draft: DynamicObject, context: RequestContext): void;
+  prepareForUpdate(draft: DynamicObject, current: DynamicObject, context: RequestContext): void;
+  validateCreate(object: DynamicObject, context: RequestContext): FieldError[];
+  validateUpdate(object: DynamicObject, current: DynamicObject, context: RequestContext): FieldError[];
+  /** The object as this version shows it; kinds with one version return it as it is. */
+  present(stored: DynamicObject): DynamicObject;
+  /** Field selectors beside metadata.name and metadata.namespace. */
+  readonly selectableFields: Readonly<Record<string, (object: DynamicObject) => string>>;
+}
+
+export type NameRule = "subdomain" | "label" | "label1035" | "path-segment";
+
+/** `/status`, `/scale`, `/approval`, `/finalize`, `/token` … */
+export interface Subresource {
+  readonly name: string;
+  readonly responseKind: GroupVersionKind;
+  readonly verbs: readonly Verb[];
+  /**
+   * For those that show and change the object itself (`/status`, `/approval`, `/finalize`): what of the
+   * request is kept. `draft` is the request, and becomes what is stored.
+   */
+  readonly edit?: {
+    prepare(draft: DynamicObject, current: DynamicObject, context: RequestContext): void;
+    validate(object: DynamicObject, current: DynamicObject, context: RequestContext): FieldError[];
+  };
+  /** For those with a kind of their own that is a view of the object (`/scale`). */
+  readonly view?: {
+    read(object: DynamicObject): DynamicObject;
+    /** Writes the view's wish into a draft of the object. Throws ApiError for an invalid wish. */
+    write(draft: DynamicObject, view: DynamicObject): void;
+  };
+  /** For those that only take a POST (`/token`, `/binding`, `/eviction`). */
+  readonly answer?: (request: SubresourceRequest) => Promise<DynamicObject>;
+}
+
+export interface SubresourceRequest {
+  readonly parent: DynamicObject;
+  readonly body: DynamicObject;
+  readonly context: RequestContext;
+}
+
+/** A kind that is asked and not stored. */
+export type Answer = (body: DynamicObject, context: RequestContext) => Promise<DynamicObject>;
+
+export interface TableColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "number" | "boolean" | "date";
+  readonly format: string;
+  readonly description: string;
+  readonly priority: number;
+}
+
+export interface TableLayout {
+  readonly columns: readonly TableColumn[];
+  /** One cell per column. */
+  row(object: DynamicObject, now: Date): (string | number | boolean | null)[];
+}
+
+/** The resources that one cluster serves at this moment. */
+export interface Catalog {
+  readonly resources: readonly Resource[];
+  find(group: string, version: string, plural: string): Resource | undefined;
+  /** Grows with every change, so that what is derived from the catalog can be kept until it changes. */
+  readonly generation: number;
+}

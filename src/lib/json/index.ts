@@ -1,0 +1,7 @@
+/**
+ * JSON as Kubernetes means it: integers stay exact beyond 2^53, `__proto__` is a key like any other,
+ * and equality and copies know only what JSON knows.
+ */
+export { clone } from "./clone.ts";
+export { equal } from "./equal.ts";
+export { type Json, type JsonObject, isObject, parseJson, stringifyJson } from "./text.ts";

@@ -1,0 +1,93 @@
+/** The contract of the runtime: what a controller is given and what it gives back. */
+import type { Key, Kind, KubeObject } from "#api/meta";
+import type { Clock } from "#lib/clock";
+import type { Client, Draft } from "#kube";
+
+/** A cluster that controllers can read and write. */
+export interface Cluster {
+  readonly name: string;
+  readonly client: Client;
+  /**
+   * The shared cache of a kind; asking twice for the same kind and scope gives the same cache. It starts to
+   * fill when the first controller that uses it starts.
+   */
+  cache<T extends KubeObject>(kind: Kind<T>, scope?: CacheScope): Cache<T>;
+  /**
+   * Writes the difference between what was read and what should be: a merge patch of metadata and spec, and one
+   * of `/status`, each only when it has something to say, both on condition that nobody else wrote since. Without
+   * `before` the object is created (and its status then patched). Returns what the server has now.
+   */
+  commit<T extends KubeObject>(kind: Kind<T>, before: T | undefined, after: T | Draft<T>, options?: CommitOptions): Promise<T>;
+  /** Deletes, if it is still the object that was read. Gone already is fine. */
+  remove<T extends KubeObject>(kind: Kind<T>, object: T): Promise<void>;
+}
+
+export interface CommitOptions {
+  fieldManager?: string;
+  signal?: AbortSignal;
+}
+
+export interface CacheScope {
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+}
+
+/** The newest known state of every object of a kind. Objects are shared: copy before changing. */
+export interface Cache<T extends KubeObject> {
+  get(key: Key<T>): T | undefined;
+  list(): T[];
+  readonly synced: boolean;
+  /** Objects by a value computed from them; kept up to date. */
+  indexBy(value: (object: T) => string | readonly string[] | undefined): Index<T>;
+  /** Asks for a reconcile of the key(s) that `key` names, whenever an object comes, changes or goes. */
+  keyedBy<K extends string>(key: (object: T) => K | readonly K[] | undefined): Trigger<K>;
+  /** Runs after every change with the state before and after; `undefined` for coming and going. */
+  onChange(listener: (before: T | undefined, after: T | undefined, initial: boolean) => void): () => void;
+}
+
+export interface Index<T> {
+  at(value: string): T[];
+}
+
+/** Something that asks for reconciles. */
+export interface Trigger<K extends string> {
+  /** The cache that must be filled before the first reconcile; none for timers and the like. */
+  readonly cache?: { start(signal: AbortSignal): void; whenSynced(): Promise<void> };
+  subscribe(enqueue: (key: K, options?: { initial?: boolean }) => void): () => void;
+}
+
+export interface Controller<K extends string = string> {
+  readonly name: string;
+  readonly triggers: readonly Trigger<K>[];
+  /** Caches that are read but trigger nothing; they too are filled before the first reconcile. */
+  readonly reads?: readonly Cache<KubeObject>[];
+  /** How many keys are worked on at once; 1 unless told. */
+  readonly concurrency?: number;
+  reconcile(key: K, context: ReconcileContext): Promise<Outcome>;
+}
+
+export interface ReconcileContext {
+  readonly signal: AbortSignal;
+}
+
+/** What a reconcile says at its end. An error thrown means: again, later and later. */
+export type Outcome = { readonly after?: number };
+
+/** Nothing more to do until something changes. */
+export const done: Outcome = {};
+
+/** Look again after so many milliseconds, even if nothing changes. */
+export function again(after: number): Outcome {
+  return { after };
+}
+
+/** Thrown where only a person can help: no retry until something changes. */
+export class Terminal extends Error {
+  override readonly name = "Terminal";
+}
+
+export interface RunOptions {
+  clock: Clock;
+  signal: AbortSignal;
+}

@@ -1,0 +1,20 @@
+import { defineConfig } from "vitest/config";
+
+const shared = {
+  pool: "threads" as const,
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+};
+
+/** `unit` is `npm test`; `kube` needs real Kubernetes programs; `architecture` is part of `npm run check`. */
+export default defineConfig({
+  resolve: { conditions: ["source", "node"] },
+  ssr: { resolve: { conditions: ["source", "node"] } },
+  test: {
+    projects: [
+      { extends: true, test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "test/e2e/**/*.test.ts"] } },
+      { extends: true, test: { ...shared, name: "kube", include: ["test/kube/**/*.test.ts"], fileParallelism: false } },
+      { extends: true, test: { ...shared, name: "architecture", include: ["test/architecture.test.ts"] } },
+    ],
+  },
+});
