@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+
 export type Json = null | boolean | number | bigint | string | Json[] | JsonObject;
 export interface JsonObject {
   [key: string]: Json;
@@ -31,8 +33,8 @@ export function stringifyJson(value: unknown, indent?: number): string {
   }
 }
 
-/** A private-use character before the digits: a string that carries it was put there by us. */
-const MARK = "\uE0F1int:";
+/** What no text can hold by chance or by malice: made anew in every process, and never shown to anybody. */
+const MARK = `\uE0F1${randomUUID()}:`;
 
 /** Rewrites every integer beyond 2^53 outside of strings to a marked string, which `revive` reads back. */
 function markUnsafe(text: string): string {
