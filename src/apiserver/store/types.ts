@@ -25,34 +25,45 @@ export interface ListResult {
  * what is durable or on its way there, so that two writers of one object never miss each other.
  */
 export interface Store {
-  /** The newest durable revision. */
+  /** The newest durable revision. An empty store is at 1, because clients take "0" to mean any revision. */
   readonly revision: number;
-  /** The oldest revision that a watch may resume from and a list may be read at. */
+  /**
+   * The oldest revision that a watch of any resource may resume from and a list of any resource may be read
+   * at. A quiet resource may reach back further than that.
+   */
   readonly oldest: number;
   get(resource: string, key: string): Stored | undefined;
   /** What the next write will find, durable or not. */
   head(resource: string, key: string): Stored | undefined;
-  /** In order of key. With `revision`, the state as it was then; throws Compacted when that is forgotten. */
+  /**
+   * In order of key. With `revision`, the state as it was then; throws Compacted when that is forgotten and
+   * StoreError when it has not happened yet.
+   */
   list(resource: string, options?: { namespace?: string; revision?: number }): ListResult;
-  /** Resources that hold at least one object. */
+  /** Resources that hold at least one object, in order of name. */
   resources(): string[];
   /**
    * Reads the newest state, durable or on its way, decides, and writes. `decide` gets undefined for a missing
    * object and returns the next state, `undefined` to delete, or the current state itself to leave things as
-   * they are. It runs at once and must not await; what it throws is thrown here and nothing is written. The
-   * answer comes when the write is durable: the object with its resourceVersion (for a delete, the final state).
+   * they are. It runs at once and must not await nor write; what it throws rejects the answer and nothing is
+   * written. The answer comes when the write is durable: the object with its resourceVersion (for a delete, the
+   * final state). When the disk fails, everything accepted and not yet durable is rejected with a StoreError.
    */
-  write(resource: string, key: string, decide: (current: Stored | undefined) => Stored | undefined): Promise<Stored | undefined>;
+  write(
+    resource: string,
+    key: string,
+    decide: (current: Stored | undefined) => Stored | undefined,
+  ): Promise<Stored | undefined>;
   /**
    * Events of one resource after `since`, then all that follow, in order and once each. Throws Compacted.
-   * The answer ends it.
+   * What has already happened is delivered before this returns. The answer ends it.
    */
   watch(resource: string, since: number, onEvent: (event: StoreEvent) => void): () => void;
   /** Every event of the cluster from now on. The answer ends it. */
   subscribe(onEvent: (event: StoreEvent) => void): () => void;
   /** Called with the new revision after every durable batch; used for waits on a future revision. */
   onRevision(listener: (revision: number) => void): () => void;
-  /** Finishes what was accepted, writes a snapshot if worthwhile, and lets go of the files. */
+  /** Finishes what was accepted and a snapshot under way, and lets go of the files. */
   close(): Promise<void>;
 }
 
