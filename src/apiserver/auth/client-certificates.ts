@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import { parseCertificates, verifyClientCertificate } from "#lib/pki";
+import type { UserInfo } from "../resource.ts";
+import { BoundedCache } from "./bounded-cache.ts";
+import { authenticated, Extra } from "./users.ts";
+
+/** As many clients as are likely to be connected; a check that is not remembered costs half a millisecond. */
+const REMEMBERED = 4096;
+
+interface KnownClient {
+  readonly user: UserInfo;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/**
+ * Answers who a client certificate (DER) speaks for, or undefined where it proves nothing. What was verified is
+ * remembered by hash; whether it is still valid is asked every time.
+ */
+export function clientCertificates(cas: readonly string[]): (der: Buffer, now: Date) => UserInfo | undefined {
+  const authorities = cas.flatMap(parseCertificates);
+  const known = new BoundedCache<KnownClient>(REMEMBERED);
+
+  return (der, now) => {
+    const hash = createHash("sha256").update(der).digest("hex");
+    let client = known.get(hash);
+    if (!client) {
+      const result = verifyClientCertificate({ der, cas: authorities, now });
+      if (!result.trusted || result.certificate.subject.commonName === "") return undefined;
+      const { certificate, authority } = result;
+      client = {
+        user: userOf(certificate.subject, hash),
+        notBefore: new Date(Math.max(+certificate.notBefore, +authority.notBefore)),
+        notAfter: new Date(Math.min(+certificate.notAfter, +authority.notAfter)),
+      };
+      known.set(hash, client);
+    }
+    return now >= client.notBefore && now <= client.notAfter ? client.user : undefined;
+  };
+}
+
+function userOf(subject: { commonName: string; organizations: readonly string[] }, hash: string): UserInfo {
+  return authenticated({
+    username: subject.commonName,
+    groups: subject.organizations,
+    extra: { [Extra.credentialId]: [`X509SHA256=${hash}`] },
+  });
+}
