@@ -1,0 +1,271 @@
+/** What makes a CustomResourceDefinition acceptable. */
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionVersion,
+  CustomResourceNames,
+} from "#api/apiextensions";
+import { DefinitionCondition } from "#api/apiextensions";
+import { equal } from "#lib/json";
+import { compile, fieldNames } from "#lib/jsonpath";
+import { dns1035Label, dns1123Subdomain } from "#lib/names";
+import { type FieldError, field } from "../errors.ts";
+import { approvalErrors } from "./approval.ts";
+import { isTrue } from "./establish.ts";
+import { childPath, indexPath, type Path } from "./path.ts";
+import { structuralErrors } from "./structural.ts";
+
+const COLUMN_TYPES = ["integer", "number", "string", "boolean", "date"];
+const COLUMN_FORMATS = ["int32", "int64", "float", "double", "byte", "date", "date-time", "password"];
+const MOST_SELECTABLE_FIELDS = 8;
+const LONGEST_WARNING = 256;
+
+/** What is wrong with a definition; `current` is the stored one on an update. */
+export function definitionErrors(
+  definition: CustomResourceDefinition,
+  current?: CustomResourceDefinition,
+): FieldError[] {
+  return [
+    ...nameErrors(definition),
+    ...groupErrors(definition),
+    ...namesErrors(definition.spec.names, "spec.names"),
+    ...versionsErrors(definition, current),
+    ...conversionErrors(definition),
+    ...(current ? updateErrors(definition, current) : []),
+    ...storedVersionsErrors(definition),
+    ...approvalErrors(definition, current),
+  ];
+}
+
+/** Every version that objects were ever stored in must remain, or they could not be read. */
+export function storedVersionsErrors({ spec, status }: CustomResourceDefinition): FieldError[] {
+  const names = new Set(spec.versions.map(({ name }) => name));
+  const stored = status?.storedVersions ?? [];
+  const errors = stored.flatMap((name, index) =>
+    names.has(name) ? [] : [field.invalid(`status.storedVersions[${index}]`, name, "missing from spec.versions")],
+  );
+  const storage = spec.versions.find((version) => version.storage)?.name;
+  if (stored.length > 0 && storage !== undefined && !stored.includes(storage)) {
+    errors.push(field.invalid("status.storedVersions", stored, `must have the storage version ${storage}`));
+  }
+  return errors;
+}
+
+function nameErrors({ metadata, spec }: CustomResourceDefinition): FieldError[] {
+  const expected = `${spec.names.plural}.${spec.group}`;
+  if (metadata.name === expected) return [];
+  return [field.invalid("metadata.name", metadata.name, `must be spec.names.plural+"."+spec.group`)];
+}
+
+function groupErrors({ spec: { group, scope, preserveUnknownFields } }: CustomResourceDefinition): FieldError[] {
+  const errors: FieldError[] = [];
+  if (!group) errors.push(field.required("spec.group"));
+  else if (dns1123Subdomain(group).length > 0)
+    errors.push(...invalidEach("spec.group", group, dns1123Subdomain(group)));
+  else if (!group.includes("."))
+    errors.push(field.invalid("spec.group", group, "should be a domain with at least one dot"));
+  if (!scope) errors.push(field.required("spec.scope"));
+  else if (scope !== "Cluster" && scope !== "Namespaced") {
+    errors.push(field.notSupported("spec.scope", scope, ["Cluster", "Namespaced"]));
+  }
+  if (preserveUnknownFields) {
+    errors.push(
+      field.invalid(
+        "spec.preserveUnknownFields",
+        true,
+        "must be false; set x-kubernetes-preserve-unknown-fields in the schema instead",
+      ),
+    );
+  }
+  return errors;
+}
+
+function namesErrors(names: CustomResourceNames, path: Path): FieldError[] {
+  const errors: FieldError[] = [];
+  const label = (at: Path, name: string | undefined) => {
+    if (!name) errors.push(field.required(at));
+    else errors.push(...invalidEach(at, name, dns1035Label(name)));
+  };
+  label(childPath(path, "plural"), names.plural);
+  label(childPath(path, "singular"), names.singular);
+  for (const [index, name] of (names.shortNames ?? []).entries()) label(`${path}.shortNames[${index}]`, name);
+  for (const [index, name] of (names.categories ?? []).entries()) label(`${path}.categories[${index}]`, name);
+  label(childPath(path, "kind"), names.kind.toLowerCase());
+  label(childPath(path, "listKind"), names.listKind?.toLowerCase());
+  if (names.kind && names.kind === names.listKind) {
+    errors.push(field.invalid(childPath(path, "listKind"), names.listKind, "kind and listKind may not be the same"));
+  }
+  return errors;
+}
+
+function versionsErrors({ spec }: CustomResourceDefinition, current?: CustomResourceDefinition): FieldError[] {
+  const path = "spec.versions";
+  const { versions } = spec;
+  const errors: FieldError[] = [];
+  if (versions.length === 0) return [field.required(path, "must have at least one version")];
+  const storages = versions.filter(({ storage }) => storage).length;
+  if (storages !== 1) {
+    errors.push(
+      field.invalid(
+        path,
+        versions.map(({ name }) => name),
+        "must have exactly one version marked as storage version",
+      ),
+    );
+  }
+  const seen = new Set<string>();
+  for (const [index, version] of versions.entries()) {
+    const at = indexPath(path, index);
+    if (seen.has(version.name)) errors.push(field.duplicate(childPath(at, "name"), version.name));
+    seen.add(version.name);
+    const before = current?.spec.versions.find(({ name }) => name === version.name);
+    errors.push(...versionErrors(version, at, before));
+  }
+  return errors;
+}
+
+function versionErrors(
+  version: CustomResourceDefinitionVersion,
+  path: Path,
+  before?: CustomResourceDefinitionVersion,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const nameAt = childPath(path, "name");
+  if (!version.name) errors.push(field.required(nameAt));
+  else errors.push(...invalidEach(nameAt, version.name, dns1035Label(version.name)));
+
+  if (version.deprecationWarning !== undefined) {
+    const at = childPath(path, "deprecationWarning");
+    const { deprecationWarning: warning } = version;
+    if (!version.deprecated) errors.push(field.invalid(at, warning, "can only be set for deprecated versions"));
+    if (warning.length === 0 || warning.length > LONGEST_WARNING) {
+      errors.push(field.invalid(at, warning, `must have 1 to ${LONGEST_WARNING} characters`));
+    }
+  }
+
+  const schemaAt = childPath(path, "schema.openAPIV3Schema");
+  const schema = version.schema?.openAPIV3Schema;
+  if (!schema) errors.push(field.required(schemaAt, "schemas are required"));
+  // A stored schema was accepted once, perhaps under laxer rules: only a new one is judged.
+  else if (!equal(schema, before?.schema?.openAPIV3Schema)) errors.push(...structuralErrors(schema, schemaAt));
+
+  errors.push(...subresourceErrors(version, childPath(path, "subresources")));
+  errors.push(...columnErrors(version, childPath(path, "additionalPrinterColumns")));
+  errors.push(...selectableFieldErrors(version, childPath(path, "selectableFields")));
+  return errors;
+}
+
+function subresourceErrors({ subresources }: CustomResourceDefinitionVersion, path: Path): FieldError[] {
+  const scale = subresources?.scale;
+  if (!scale) return [];
+  const errors: FieldError[] = [];
+  const check = (name: keyof typeof scale, roots: readonly string[], isRequired: boolean) => {
+    const at = childPath(path, `scale.${name}`);
+    const text = scale[name];
+    if (!text) {
+      if (isRequired) errors.push(field.required(at));
+    } else {
+      const root = simplePath(text)?.[0];
+      if (root === undefined) errors.push(field.invalid(at, text, "must be a simple json path"));
+      else if (!roots.includes(root))
+        errors.push(field.invalid(at, text, `must lie under ${roots.map((name) => `.${name}`).join(" or ")}`));
+    }
+  };
+  check("specReplicasPath", ["spec"], true);
+  check("statusReplicasPath", ["status"], true);
+  check("labelSelectorPath", ["spec", "status"], false);
+  return errors;
+}
+
+function columnErrors({ additionalPrinterColumns = [] }: CustomResourceDefinitionVersion, path: Path): FieldError[] {
+  return additionalPrinterColumns.flatMap(({ name, type, format, jsonPath }, index) => {
+    const at = indexPath(path, index);
+    const errors: FieldError[] = [];
+    if (!name) errors.push(field.required(childPath(at, "name")));
+    if (!type) errors.push(field.required(childPath(at, "type"), `must be one of ${COLUMN_TYPES.join(",")}`));
+    else if (!COLUMN_TYPES.includes(type)) errors.push(field.notSupported(childPath(at, "type"), type, COLUMN_TYPES));
+    if (format && !COLUMN_FORMATS.includes(format)) {
+      errors.push(field.notSupported(childPath(at, "format"), format, COLUMN_FORMATS));
+    }
+    const pathAt = childPath(at, "jsonPath");
+    const wrong = jsonPath ? complaintAbout(jsonPath) : undefined;
+    if (!jsonPath) errors.push(field.required(pathAt));
+    else if (wrong) errors.push(field.invalid(pathAt, jsonPath, wrong));
+    return errors;
+  });
+}
+
+function selectableFieldErrors({ selectableFields = [] }: CustomResourceDefinitionVersion, path: Path): FieldError[] {
+  const errors: FieldError[] = [];
+  if (selectableFields.length > MOST_SELECTABLE_FIELDS) {
+    errors.push(field.tooMany(path, selectableFields.length, MOST_SELECTABLE_FIELDS));
+  }
+  const seen = new Set<string>();
+  for (const [index, { jsonPath }] of selectableFields.entries()) {
+    const at = childPath(indexPath(path, index), "jsonPath");
+    const root = jsonPath ? simplePath(jsonPath)?.[0] : undefined;
+    if (!jsonPath) errors.push(field.required(at));
+    else if (root === undefined) errors.push(field.invalid(at, jsonPath, "must be a simple json path"));
+    else if (root === "metadata") errors.push(field.invalid(at, jsonPath, "must not lie under .metadata"));
+    if (seen.has(jsonPath)) errors.push(field.duplicate(at, jsonPath));
+    seen.add(jsonPath);
+  }
+  return errors;
+}
+
+function conversionErrors({ spec: { conversion } }: CustomResourceDefinition): FieldError[] {
+  if (!conversion) return [];
+  const path = "spec.conversion";
+  const { strategy, webhook } = conversion;
+  if (!strategy) return [field.required(childPath(path, "strategy"))];
+  if (strategy === "None")
+    return webhook ? [field.forbidden(childPath(path, "webhook"), "needs the strategy Webhook")] : [];
+  if (strategy !== "Webhook") return [field.notSupported(childPath(path, "strategy"), strategy, ["None", "Webhook"])];
+  const errors: FieldError[] = [];
+  const clientAt = childPath(path, "webhook.clientConfig");
+  const client = webhook?.clientConfig;
+  if (!client) errors.push(field.required(clientAt, "needed for the strategy Webhook"));
+  else if ((client.url === undefined) === (client.service === undefined)) {
+    errors.push(field.required(clientAt, "exactly one of url or service is required"));
+  }
+  if (!webhook?.conversionReviewVersions?.length) {
+    errors.push(field.required(childPath(path, "webhook.conversionReviewVersions")));
+  }
+  return errors;
+}
+
+function updateErrors({ spec }: CustomResourceDefinition, current: CustomResourceDefinition): FieldError[] {
+  const errors: FieldError[] = [];
+  const fixed = (at: Path, now: string, before: string) => {
+    if (now !== before) errors.push(field.invalid(at, now, "field is immutable"));
+  };
+  fixed("spec.group", spec.group, current.spec.group);
+  fixed("spec.names.plural", spec.names.plural, current.spec.names.plural);
+  if (isTrue(current, DefinitionCondition.Established)) {
+    fixed("spec.scope", spec.scope, current.spec.scope);
+    fixed("spec.names.kind", spec.names.kind, current.spec.names.kind);
+  }
+  return errors;
+}
+
+/** The names on a path that starts with a dot and only walks down fields. */
+function simplePath(text: string): string[] | undefined {
+  try {
+    return text.startsWith(".") ? fieldNames(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function complaintAbout(jsonPath: string): string | undefined {
+  if (!jsonPath.startsWith(".")) return "must be a json path that starts with a dot";
+  try {
+    compile(jsonPath);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function invalidEach(path: Path, value: string, details: readonly string[]): FieldError[] {
+  return details.map((detail) => field.invalid(path, value, detail));
+}
