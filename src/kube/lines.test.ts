@@ -1,0 +1,12 @@
+import { expect, it } from "vitest";
+import { LineDecoder } from "./lines.ts";
+
+it("gives the same lines however the bytes are cut", () => {
+  const bytes = Buffer.from('{"a":"größe"}\n\r\n{"b":"😀"}\r\nrest');
+  for (let size = 1; size <= bytes.length; size++) {
+    const decoder = new LineDecoder();
+    const lines: string[] = [];
+    for (let at = 0; at < bytes.length; at += size) lines.push(...decoder.push(bytes.subarray(at, at + size)));
+    expect([lines, decoder.rest()]).toEqual([['{"a":"größe"}', '{"b":"😀"}'], "rest"]);
+  }
+});

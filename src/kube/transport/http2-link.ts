@@ -1,0 +1,197 @@
+/** An HTTP/2 session: all requests of a client share it. */
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
+import type { Socket } from "node:net";
+import type { Clock } from "#lib/clock";
+import { DIAL_TIMEOUT } from "./dial.ts";
+import { asLost, describe, type Link, LinkError, type TransportRequest, type TransportResponse } from "./link.ts";
+
+const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants;
+
+/** A server may send this much without hearing from us; the protocol's 64 KiB make big lists slow. */
+const STREAM_WINDOW = 4 * 1024 * 1024;
+const SESSION_WINDOW = 16 * 1024 * 1024;
+/** Megabytes that a session may hold; beyond it Node refuses streams. The default of 10 is less than the window. */
+const SESSION_MEMORY = 64;
+
+/** So often a session with open streams is asked for a sign of life… */
+const PING_EVERY = 30_000;
+/** …and it is dead if none comes within this time. This is how a watch notices a vanished server. */
+const PING_TIMEOUT = 15_000;
+
+/** Starts a session on a connected socket; throws a LinkError unless the server's settings come in time. */
+export function openHttp2(
+  socket: Socket,
+  server: string,
+  clock: Clock,
+  onGone: (link: Link) => void,
+): Promise<Http2Link> {
+  return new Promise((resolve, reject) => {
+    const session = connect(new URL(server).origin, {
+      createConnection: () => socket,
+      settings: { initialWindowSize: STREAM_WINDOW, enablePush: false },
+      maxSessionMemory: SESSION_MEMORY,
+    });
+    session.unref();
+    const fail = (error?: Error) => {
+      cancel();
+      session.destroy();
+      const why = error ? describe(error) : "the server closed the connection";
+      reject(new LinkError("unreachable", `cannot connect: ${why}`, error));
+    };
+    const cancel = clock.after(DIAL_TIMEOUT, () =>
+      fail(new Error(`no HTTP/2 settings within ${DIAL_TIMEOUT / 1000} s`)),
+    );
+    const onClose = () => fail();
+    session.once("error", fail);
+    session.once("close", onClose);
+    session.once("remoteSettings", () => {
+      cancel();
+      session.off("error", fail);
+      session.off("close", onClose);
+      session.setLocalWindowSize(SESSION_WINDOW);
+      resolve(new Http2Link(session, socket, clock, onGone));
+    });
+  });
+}
+
+export class Http2Link implements Link {
+  readonly #session: ClientHttp2Session;
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  #failure: LinkError | undefined;
+  #streams = 0;
+  #quietSince: number;
+  #cancelHealthCheck: (() => void) | undefined;
+
+  constructor(session: ClientHttp2Session, socket: Socket, clock: Clock, onGone: (link: Link) => void) {
+    this.#session = session;
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#quietSince = clock.now().getTime();
+    session.on("error", (error) => {
+      this.#failure ??= asLost(error);
+    });
+    session.once("close", () => {
+      this.#cancelHealthCheck?.();
+      onGone(this);
+    });
+  }
+
+  /** After GOAWAY the session counts as closed: its open streams may end in peace, new ones need another. */
+  hasRoom(): boolean {
+    const { closed, destroyed, remoteSettings } = this.#session;
+    return !closed && !destroyed && this.#streams < (remoteSettings.maxConcurrentStreams ?? Number.POSITIVE_INFINITY);
+  }
+
+  send(request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      let stream: ClientHttp2Stream;
+      try {
+        stream = this.#session.request(
+          { ":method": request.method, ":path": request.path, ...request.headers },
+          { endStream: request.body === undefined },
+        );
+      } catch (error) {
+        return reject(new LinkError("refused", `connection lost: ${describe(error)}`, error));
+      }
+      if (request.body !== undefined) stream.end(request.body);
+      this.#opened();
+
+      const exchange: Exchange = { stream, failure: undefined };
+      const abort = () => {
+        exchange.failure ??= signal.reason;
+        cancel(stream);
+        reject(signal.reason);
+      };
+      signal.addEventListener("abort", abort, { once: true });
+      stream.on("error", (error) => {
+        exchange.failure ??= this.#failure ?? failureOf(stream, error);
+      });
+      stream.once("close", () => {
+        signal.removeEventListener("abort", abort);
+        this.#closed();
+        if (stream.rstCode !== NGHTTP2_NO_ERROR) exchange.failure ??= this.#failure ?? failureOf(stream);
+        reject(exchange.failure ?? failureOf(stream));
+      });
+      stream.once("response", (headers) => {
+        const status = Number(headers[":status"]);
+        resolve({ status, headers, body: bodyOf(exchange), cancel: () => cancel(stream) });
+      });
+    });
+  }
+
+  destroy(): void {
+    this.#failure ??= new LinkError("closed", "the client was closed");
+    this.#session.destroy();
+  }
+
+  #opened(): void {
+    if (this.#streams++ > 0) return;
+    // After a long rest the server may be gone without a word: ask at once, while the request is on its way.
+    const quiet = this.#clock.now().getTime() - this.#quietSince;
+    if (quiet >= PING_EVERY) this.#ping();
+    else this.#checkLater();
+  }
+
+  #closed(): void {
+    if (--this.#streams > 0) return;
+    this.#quietSince = this.#clock.now().getTime();
+    this.#cancelHealthCheck?.();
+    this.#cancelHealthCheck = undefined;
+  }
+
+  #checkLater(): void {
+    this.#cancelHealthCheck = this.#clock.after(PING_EVERY, () => this.#ping());
+  }
+
+  #ping(): void {
+    if (this.#session.destroyed) return;
+    const before = this.#socket.bytesRead;
+    const cancel = this.#clock.after(PING_TIMEOUT, () => {
+      // Anything that arrives proves life; the answer itself may stand behind much data.
+      if (this.#socket.bytesRead !== before) return this.#checkLater();
+      this.#failure ??= new LinkError("lost", `connection lost: no sign of life for ${PING_TIMEOUT / 1000} s`);
+      this.#session.destroy(this.#failure);
+    });
+    this.#cancelHealthCheck = cancel;
+    this.#session.ping((error) => {
+      if (error || this.#cancelHealthCheck !== cancel) return;
+      cancel();
+      this.#checkLater();
+    });
+  }
+}
+
+/** One request and its answer; `failure` is set as soon as it is known that the answer will not be whole. */
+interface Exchange {
+  readonly stream: ClientHttp2Stream;
+  failure: unknown;
+}
+
+function failureOf(stream: ClientHttp2Stream, error?: Error): LinkError {
+  if (stream.rstCode === NGHTTP2_REFUSED_STREAM)
+    return new LinkError("refused", "the server refused the stream", error);
+  return asLost(error ?? new Error("the server ended the answer before it was whole"));
+}
+
+/** Tells the server that the answer is of no more use, and the reader, if any, that nothing more comes. */
+function cancel(stream: ClientHttp2Stream): void {
+  stream.close(NGHTTP2_CANCEL);
+  stream.destroy();
+}
+
+async function* bodyOf(exchange: Exchange): AsyncGenerator<Buffer> {
+  const { stream } = exchange;
+  try {
+    yield* stream.iterator({ destroyOnReturn: false });
+    // A lost connection ends the stream like a whole answer does; only how it closes tells them apart.
+    if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
+  } catch (error) {
+    throw exchange.failure ?? failureOf(stream, error as Error);
+  } finally {
+    cancel(stream);
+  }
+  if (exchange.failure !== undefined) throw exchange.failure;
+  if (stream.rstCode !== NGHTTP2_NO_ERROR) throw failureOf(stream);
+}
