@@ -1,0 +1,141 @@
+/**
+ * OpenAPI v3: an index of group versions, and for each a document with its types and operations. From these
+ * kubectl explains and validates, chooses how to patch, and computes strategic merge patches.
+ *
+ * A document is written when it is first asked for and kept until a resource of its group version changes.
+ */
+import { createHash } from "node:crypto";
+import { stringifyJson } from "#lib/json";
+import type { Catalog, Resource } from "../resource.ts";
+import { pathsOf } from "./paths.ts";
+import { Schemas } from "./schemas.ts";
+
+/** Text with the hash that names it: SHA-512 in upper-case hexadecimal. The ETag is the hash in quotes. */
+export interface HashedText {
+  readonly body: string;
+  readonly hash: string;
+  readonly etag: string;
+}
+
+export type OpenApiAnswer =
+  /** `immutable`: the client named the hash, so it may keep the document for good. */
+  | { readonly document: HashedText; readonly immutable: boolean }
+  /** The client named a hash that is no longer right. */
+  | { readonly redirect: string };
+
+export interface OpenApi {
+  /** What `/openapi/v3` answers. */
+  index(): HashedText;
+  /** The document of `api/v1` or `apis/<group>/<version>`, or undefined when that is not served. */
+  document(path: string): HashedText | undefined;
+  /** What `/openapi/v3/<path>?hash=<hash>` answers. */
+  answer(path: string, hash?: string): OpenApiAnswer | undefined;
+}
+
+interface Entry {
+  readonly resources: readonly Resource[];
+  /** What of the resources the document depends on. */
+  readonly fingerprint: string;
+  document?: HashedText;
+}
+
+export function createOpenApi(catalog: () => Catalog): OpenApi {
+  let entries = new Map<string, Entry>();
+  let index: HashedText | undefined;
+  let generation: number | undefined;
+
+  function current(): Map<string, Entry> {
+    const { generation: latest, resources } = catalog();
+    if (latest !== generation) {
+      const next = entriesOf(resources, entries);
+      const isSame = next.size === entries.size && [...next].every(([path, entry]) => entries.get(path) === entry);
+      if (!isSame) index = undefined;
+      entries = next;
+      generation = latest;
+    }
+    return entries;
+  }
+
+  function documentOf(entry: Entry): HashedText {
+    entry.document ??= documentFrom(entry.resources);
+    return entry.document;
+  }
+
+  function document(path: string): HashedText | undefined {
+    const entry = current().get(path);
+    return entry && documentOf(entry);
+  }
+
+  return {
+    index() {
+      const known = current();
+      index ??= hashed({
+        paths: Object.fromEntries(
+          [...known].map(([path, entry]) => [path, { serverRelativeURL: urlOf(path, documentOf(entry)) }]),
+        ),
+      });
+      return index;
+    },
+    document,
+    answer(path, hash) {
+      const found = document(path);
+      if (!found) return undefined;
+      if (hash !== undefined && hash !== "" && hash !== found.hash) return { redirect: urlOf(path, found) };
+      return { document: found, immutable: hash === found.hash };
+    },
+  };
+}
+
+/** The group versions of the catalog, by path; those that did not change are the ones we had. */
+function entriesOf(resources: readonly Resource[], before: ReadonlyMap<string, Entry>): Map<string, Entry> {
+  const grouped = new Map<string, Resource[]>();
+  for (const resource of resources) {
+    const path = resource.group ? `apis/${resource.group}/${resource.version}` : `api/${resource.version}`;
+    const known = grouped.get(path);
+    if (known) known.push(resource);
+    else grouped.set(path, [resource]);
+  }
+  const sorted = [...grouped].sort(([a], [b]) => (a < b ? -1 : 1));
+  return new Map(sorted.map(([path, served]) => [path, entryOf(served, before.get(path))]));
+}
+
+function entryOf(resources: readonly Resource[], before: Entry | undefined): Entry {
+  if (before && isSameList(before.resources, resources)) return before;
+  const fingerprint = fingerprintOf(resources);
+  return before?.fingerprint === fingerprint ? before : { resources, fingerprint };
+}
+
+function isSameList(a: readonly Resource[], b: readonly Resource[]): boolean {
+  return a.length === b.length && a.every((resource, at) => resource === b[at]);
+}
+
+function fingerprintOf(resources: readonly Resource[]): string {
+  return stringifyJson(
+    resources.map(({ kind, listKind, plural, namespaced, verbs, builtin, subresources, schema }) => [
+      [kind, listKind, plural, namespaced, verbs, builtin, schema],
+      subresources.map(({ name, responseKind, verbs }) => [name, responseKind, verbs]),
+    ]),
+  );
+}
+
+function documentFrom(resources: readonly Resource[]): HashedText {
+  const [{ group, version } = { group: "", version: "" }] = resources;
+  const schemas = new Schemas({ group, version });
+  const paths = pathsOf(resources, schemas);
+  return hashed({
+    openapi: "3.0.0",
+    info: { title: "Kubernetes", version: "unversioned" },
+    paths,
+    components: { schemas: schemas.all() },
+  });
+}
+
+function hashed(value: unknown): HashedText {
+  const body = stringifyJson(value);
+  const hash = createHash("sha512").update(body).digest("hex").toUpperCase();
+  return { body, hash, etag: `"${hash}"` };
+}
+
+function urlOf(path: string, { hash }: HashedText): string {
+  return `/openapi/v3/${path}?hash=${hash}`;
+}
