@@ -1,7 +1,7 @@
 /** The contract of the runtime: what a controller is given and what it gives back. */
 import type { Key, Kind, KubeObject } from "#api/meta";
-import type { Clock } from "#lib/clock";
-import type { Client, Draft } from "#kube";
+import type { ChangeListener, Client, Draft } from "#kube";
+import type { Logger } from "#lib/log";
 
 /** A cluster that controllers can read and write. */
 export interface Cluster {
@@ -15,10 +15,16 @@ export interface Cluster {
   /**
    * Writes the difference between what was read and what should be: a merge patch of metadata and spec, and one
    * of `/status`, each only when it has something to say, both on condition that nobody else wrote since. Without
-   * `before` the object is created (and its status then patched). Returns what the server has now.
+   * `before` the object is created (and its status then patched). An `after` without status leaves the status
+   * alone. Returns what the server has now.
    */
-  commit<T extends KubeObject>(kind: Kind<T>, before: T | undefined, after: T | Draft<T>, options?: CommitOptions): Promise<T>;
-  /** Deletes, if it is still the object that was read. Gone already is fine. */
+  commit<T extends KubeObject>(
+    kind: Kind<T>,
+    before: T | undefined,
+    after: T | Draft<T>,
+    options?: CommitOptions,
+  ): Promise<T>;
+  /** Deletes, if it is still the object that was read. Gone already, or about to go, is fine. */
   remove<T extends KubeObject>(kind: Kind<T>, object: T): Promise<void>;
 }
 
@@ -33,8 +39,19 @@ export interface CacheScope {
   fieldSelector?: string;
 }
 
-/** The newest known state of every object of a kind. Objects are shared: copy before changing. */
-export interface Cache<T extends KubeObject> {
+/** Something that has to be filled before it can be relied upon. */
+export interface Fillable {
+  /** Fills it, and keeps it up to date until the signals of all who started it have fired. */
+  start(signal: AbortSignal): void;
+  whenSynced(): Promise<void>;
+}
+
+/**
+ * The newest known state of every object of a kind. Objects are shared: copy before changing. Reading a cache that
+ * nobody started is an error, because it would look like a cluster without objects: a controller names the caches
+ * it reads in its `triggers` or `reads`.
+ */
+export interface Cache<T extends KubeObject> extends Fillable {
   get(key: Key<T>): T | undefined;
   list(): T[];
   readonly synced: boolean;
@@ -42,8 +59,11 @@ export interface Cache<T extends KubeObject> {
   indexBy(value: (object: T) => string | readonly string[] | undefined): Index<T>;
   /** Asks for a reconcile of the key(s) that `key` names, whenever an object comes, changes or goes. */
   keyedBy<K extends string>(key: (object: T) => K | readonly K[] | undefined): Trigger<K>;
-  /** Runs after every change with the state before and after; `undefined` for coming and going. */
-  onChange(listener: (before: T | undefined, after: T | undefined, initial: boolean) => void): () => void;
+  /**
+   * Runs after every change with the state before and after; `undefined` for coming and going. One who comes late
+   * first hears of everything there is, as initial. The answer ends it.
+   */
+  onChange(listener: ChangeListener<T>): () => void;
 }
 
 export interface Index<T> {
@@ -53,7 +73,8 @@ export interface Index<T> {
 /** Something that asks for reconciles. */
 export interface Trigger<K extends string> {
   /** The cache that must be filled before the first reconcile; none for timers and the like. */
-  readonly cache?: { start(signal: AbortSignal): void; whenSynced(): Promise<void> };
+  readonly cache?: Fillable;
+  /** Called once all caches of the controller are filled. The answer ends it. */
   subscribe(enqueue: (key: K, options?: { initial?: boolean }) => void): () => void;
 }
 
@@ -61,14 +82,17 @@ export interface Controller<K extends string = string> {
   readonly name: string;
   readonly triggers: readonly Trigger<K>[];
   /** Caches that are read but trigger nothing; they too are filled before the first reconcile. */
-  readonly reads?: readonly Cache<KubeObject>[];
+  readonly reads?: readonly Fillable[];
   /** How many keys are worked on at once; 1 unless told. */
   readonly concurrency?: number;
   reconcile(key: K, context: ReconcileContext): Promise<Outcome>;
 }
 
 export interface ReconcileContext {
+  /** Fires when the reconcile has taken too long, or must end because everything does. */
   readonly signal: AbortSignal;
+  /** Says the controller and the key with every line. */
+  readonly log: Logger;
 }
 
 /** What a reconcile says at its end. An error thrown means: again, later and later. */
@@ -85,9 +109,4 @@ export function again(after: number): Outcome {
 /** Thrown where only a person can help: no retry until something changes. */
 export class Terminal extends Error {
   override readonly name = "Terminal";
-}
-
-export interface RunOptions {
-  clock: Clock;
-  signal: AbortSignal;
 }
