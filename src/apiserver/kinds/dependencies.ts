@@ -1,0 +1,40 @@
+/** What some kinds need from the rest of the server: tokens, permissions, addresses, other objects. */
+import type { DynamicObject } from "#api/meta";
+import type { Attributes, Decision } from "../auth/index.ts";
+import type { Answer, RequestContext, SubresourceRequest, UserInfo } from "../resource.ts";
+
+export interface KindDependencies {
+  /** The newest state of another object, durable or on its way there. `key` is `name` or `namespace/name`. */
+  lookup(storage: string, key: string): DynamicObject | undefined;
+  /** Changes the object that a subresource was posted to, on its newest state. What `edit` throws is thrown. */
+  change(storage: string, key: string, edit: (draft: DynamicObject) => void, context: RequestContext): Promise<void>;
+  /** Deletes a Pod as a DELETE with these options would. */
+  evict(pod: DynamicObject, deleteOptions: Record<string, unknown>, context: RequestContext): Promise<void>;
+  /** Answers a TokenRequest for the service account it was posted to. */
+  issueToken(request: SubresourceRequest): Promise<DynamicObject>;
+  /** Answers a TokenReview. */
+  reviewToken: Answer;
+  authorize(attributes: Attributes): Decision;
+  /** The status of a SelfSubjectRulesReview: all that a user may do in a namespace. */
+  rulesReview(user: UserInfo, namespace: string): Record<string, unknown>;
+  readonly addresses: ServiceAddresses;
+}
+
+/**
+ * Cluster addresses and node ports. An answer holds when the Service that asked is stored with it; what the
+ * Service holds already is asked for again on every update, and given again.
+ */
+export interface ServiceAddresses {
+  /** The wished address, or else a free one. */
+  clusterIp(wish: ServiceWish & { readonly address?: string }): Allocation<string>;
+  /** The wished port, or else a free one; `taken` are those that the Service has been given already. */
+  nodePort(wish: ServiceWish & { readonly port?: number; readonly taken: readonly number[] }): Allocation<number>;
+}
+
+export interface ServiceWish {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What was given, or why there is none. */
+export type Allocation<T> = { readonly value: T } | { readonly value?: undefined; readonly refused: string };

@@ -1,0 +1,239 @@
+/** Pods, what admission adds to them, and how they are bound and evicted. */
+import { randomInt } from "node:crypto";
+import type { DynamicObject } from "#api/meta";
+import { timestamp } from "#lib/clock";
+import { clone, equal } from "#lib/json";
+import { badRequest, conflict, type FieldError, field, forbidden, invalid } from "../errors.ts";
+import type { GroupVersionKind, Resource, Subresource, SubresourceRequest } from "../resource.ts";
+import type { KindDependencies } from "./dependencies.ts";
+import { at, ensure, type Fields, fieldsAt, fill, listAt, numberAt, objectsAt, textAt } from "./fields.ts";
+import { containersOf, defaultPod } from "./pod-defaults.ts";
+import { validatePodChange, validatePodSpec } from "./pod-validation.ts";
+import { bodyOf, resource, storageOf } from "./strategy.ts";
+import { statusOf } from "./subresources.ts";
+import { pods as table } from "./tables/pods.ts";
+
+const KIND: GroupVersionKind = { group: "", version: "v1", kind: "Pod" };
+const BINDING: GroupVersionKind = { group: "", version: "v1", kind: "Binding" };
+const EVICTION: GroupVersionKind = { group: "policy", version: "v1", kind: "Eviction" };
+const STORAGE = storageOf("", "pods");
+
+export function pods(dependencies: KindDependencies): Resource {
+  const read =
+    (...path: string[]) =>
+    (pod: DynamicObject) =>
+      textAt(pod, ...path);
+  return resource({
+    ...KIND,
+    plural: "pods",
+    namespaced: true,
+    shortNames: ["po"],
+    categories: ["all"],
+    table,
+    hasStatus: true,
+    initialStatus: (draft) => ({ phase: "Pending", qosClass: qosClass(fieldsAt(draft, "spec")) }),
+    tracksGeneration: true,
+    selectableFields: {
+      "spec.nodeName": read("spec", "nodeName"),
+      "spec.restartPolicy": read("spec", "restartPolicy"),
+      "spec.schedulerName": read("spec", "schedulerName"),
+      "spec.serviceAccountName": read("spec", "serviceAccountName"),
+      "spec.hostNetwork": (pod) => String(at(pod, "spec", "hostNetwork") === true),
+      "status.phase": read("status", "phase"),
+      "status.podIP": (pod) => textAt(objectsAt(pod, "status", "podIPs")[0], "ip") || textAt(pod, "status", "podIP"),
+      "status.podIPs": (pod) => textAt(objectsAt(pod, "status", "podIPs")[0], "ip") || textAt(pod, "status", "podIP"),
+      "status.nominatedNodeName": read("status", "nominatedNodeName"),
+    },
+    default: (draft) => defaultPod(ensure(draft, "spec")),
+    prepareForCreate: (draft) => admitPod(draft, dependencies),
+    validate: (object) => validatePodSpec(fieldsAt(object, "spec"), "spec"),
+    validateChange: (object, current) => validatePodChange(fieldsAt(object, "spec"), fieldsAt(current, "spec")),
+    subresources: [
+      statusOf(KIND, {
+        validate(object, current) {
+          // A node reports through the status; it must not move the Pod to another class of service by it.
+          const [next, before] = [textAt(object, "status", "qosClass"), textAt(current, "status", "qosClass")];
+          return next === before || before === "" ? [] : [field.invalid("status.qosClass", next, "field is immutable")];
+        },
+      }),
+      binding(dependencies),
+      eviction(dependencies),
+    ],
+  });
+}
+
+function binding(dependencies: KindDependencies): Subresource {
+  return {
+    name: "binding",
+    responseKind: BINDING,
+    verbs: ["create"],
+    answer: async (request) => {
+      await bind(dependencies, { ...request, body: bodyOf(BINDING, request.body) });
+      return succeeded();
+    },
+  };
+}
+
+async function bind({ change }: KindDependencies, { parent, body, context }: SubresourceRequest): Promise<void> {
+  const node = textAt(body, "target", "name");
+  const errors = bindingErrors(body, node);
+  const { name, namespace = "" } = parent.metadata;
+  if (errors.length > 0) throw invalid({ group: "", kind: "Binding", name }, errors);
+  if (context.dryRun) return;
+  const refusal = (why: string) => conflict({ group: "", kind: "pods/binding", name }, why);
+  await change(
+    STORAGE,
+    `${namespace}/${name}`,
+    (pod) => {
+      const bound = textAt(pod, "spec", "nodeName");
+      if (pod.metadata.deletionTimestamp) throw refusal(`pod ${name} is being deleted, cannot be assigned to a host`);
+      if (bound) throw refusal(`pod ${name} is already assigned to node ${JSON.stringify(bound)}`);
+      if (objectsAt(pod, "spec", "schedulingGates").length > 0)
+        throw refusal(`pod ${name} has non-empty .spec.schedulingGates`);
+      ensure(pod, "spec").nodeName = node;
+      const { labels, annotations } = body.metadata;
+      if (labels) pod.metadata.labels = { ...pod.metadata.labels, ...labels };
+      if (annotations) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
+      const status = ensure(pod, "status");
+      status.conditions = [
+        ...objectsAt(status, "conditions").filter(({ type }) => type !== "PodScheduled"),
+        { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: timestamp(context.now) },
+      ];
+    },
+    context,
+  );
+}
+
+function bindingErrors(body: DynamicObject, node: string): FieldError[] {
+  const kind = textAt(body, "target", "kind");
+  return [
+    ...(kind === "" || kind === "Node" ? [] : [field.notSupported("target.kind", kind, ["Node", "<empty>"])]),
+    ...(node === "" ? [field.required("target.name")] : []),
+  ];
+}
+
+function eviction(dependencies: KindDependencies): Subresource {
+  return {
+    name: "eviction",
+    responseKind: EVICTION,
+    verbs: ["create"],
+    answer: async ({ parent, body, context }) => {
+      const wish = bodyOf(EVICTION, body);
+      const { name } = parent.metadata;
+      if (wish.metadata.name && wish.metadata.name !== name) {
+        throw badRequest(`name in URL does not match name in Eviction object`);
+      }
+      await dependencies.evict(parent, fieldsAt(wish, "deleteOptions"), context);
+      return succeeded();
+    },
+  };
+}
+
+function succeeded(): DynamicObject {
+  return { apiVersion: "v1", kind: "Status", metadata: {} as DynamicObject["metadata"], status: "Success", code: 201 };
+}
+
+/** What every Pod is given on its way in: an identity, a priority, and patience with failing nodes. */
+function admitPod(pod: DynamicObject, dependencies: KindDependencies): void {
+  const spec = ensure(pod, "spec");
+  addServiceAccount(pod, spec, dependencies);
+  addPriority(pod, spec, dependencies);
+  addTolerations(spec);
+}
+
+const TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
+/** An hour and a little, so that the token can be told from one that was asked for by hand. */
+const TOKEN_SECONDS = 3607;
+const SUFFIX_CHARACTERS = "bcdfghjklmnpqrstvwxz2456789";
+
+function addServiceAccount(pod: DynamicObject, spec: Fields, { lookup }: KindDependencies): void {
+  const name = textAt(spec, "serviceAccountName") || "default";
+  Object.assign(spec, { serviceAccountName: name, serviceAccount: name });
+  const namespace = pod.metadata.namespace ?? "";
+  const account = lookup(storageOf("", "serviceaccounts"), `${namespace}/${name}`);
+  if (!account) {
+    throw forbidden(
+      { group: "", kind: "pods", name: pod.metadata.name },
+      `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`,
+    );
+  }
+  if (listAt(spec, "imagePullSecrets").length === 0) {
+    const secrets = objectsAt(clone(account), "imagePullSecrets");
+    if (secrets.length > 0) spec.imagePullSecrets = secrets;
+  }
+  if ((at(spec, "automountServiceAccountToken") ?? account.automountServiceAccountToken ?? true) === true)
+    mountToken(spec);
+}
+
+function mountToken(spec: Fields): void {
+  const needing = ["initContainers", "containers"]
+    .flatMap((list) => objectsAt(spec, list))
+    .filter((container) => !objectsAt(container, "volumeMounts").some(({ mountPath }) => mountPath === TOKEN_PATH));
+  if (needing.length === 0) return;
+  const suffix = Array.from({ length: 5 }, () => SUFFIX_CHARACTERS[randomInt(SUFFIX_CHARACTERS.length)]).join("");
+  const name = `kube-api-access-${suffix}`;
+  for (const container of needing) {
+    container.volumeMounts = [...listAt(container, "volumeMounts"), { name, readOnly: true, mountPath: TOKEN_PATH }];
+  }
+  const sources = [
+    { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: "token" } },
+    { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+    {
+      downwardAPI: { items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }] },
+    },
+  ];
+  spec.volumes = [...listAt(spec, "volumes"), { name, projected: { sources, defaultMode: 0o644 } }];
+}
+
+/** Classes that exist without being stored. */
+const SYSTEM_PRIORITIES = new Map([
+  ["system-cluster-critical", 2_000_000_000],
+  ["system-node-critical", 2_000_001_000],
+]);
+
+function addPriority(pod: DynamicObject, spec: Fields, { lookup }: KindDependencies): void {
+  const name = textAt(spec, "priorityClassName");
+  const stored = name ? lookup(storageOf("scheduling.k8s.io", "priorityclasses"), name) : undefined;
+  if (name && !stored && !SYSTEM_PRIORITIES.has(name)) {
+    throw forbidden(
+      { group: "", kind: "pods", name: pod.metadata.name },
+      `no PriorityClass with name ${name} was found`,
+    );
+  }
+  spec.priority = numberAt(stored, "value") ?? SYSTEM_PRIORITIES.get(name) ?? 0;
+  fill(spec, { preemptionPolicy: textAt(stored, "preemptionPolicy") || "PreemptLowerPriority" });
+}
+
+const PATIENCE_SECONDS = 300;
+
+function addTolerations(spec: Fields): void {
+  const given = objectsAt(spec, "tolerations");
+  const added = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]
+    .filter((key) => !given.some((toleration) => tolerates(toleration, key)))
+    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: PATIENCE_SECONDS }));
+  if (added.length > 0) spec.tolerations = [...given, ...added];
+}
+
+function tolerates(toleration: Fields, key: string): boolean {
+  const keyFits = !toleration.key || toleration.key === key;
+  return keyFits && (!toleration.effect || toleration.effect === "NoExecute");
+}
+
+/** How a Pod fares when its node runs short, from what its containers ask for and may use. */
+export function qosClass(spec: Fields): "BestEffort" | "Burstable" | "Guaranteed" {
+  const containers = containersOf({ ...spec, ephemeralContainers: [] }).map((container) =>
+    fieldsAt(container, "resources"),
+  );
+  const asked = (resources: Fields, list: string) => {
+    const { cpu, memory } = fieldsAt(resources, list);
+    return { cpu, memory };
+  };
+  const nothing = { cpu: undefined, memory: undefined };
+  if (containers.every((each) => equal(asked(each, "limits"), nothing) && equal(asked(each, "requests"), nothing)))
+    return "BestEffort";
+  const isFull = (each: Fields) => {
+    const limits = asked(each, "limits");
+    return limits.cpu !== undefined && limits.memory !== undefined && equal(limits, asked(each, "requests"));
+  };
+  return containers.every(isFull) ? "Guaranteed" : "Burstable";
+}
