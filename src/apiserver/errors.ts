@@ -41,7 +41,12 @@ export function notFound(subject: Subject): ApiError {
 }
 
 export function alreadyExists(subject: Subject): ApiError {
-  return new ApiError(409, "AlreadyExists", `${qualified(subject)} "${subject.name ?? ""}" already exists`, details(subject));
+  return new ApiError(
+    409,
+    "AlreadyExists",
+    `${qualified(subject)} "${subject.name ?? ""}" already exists`,
+    details(subject),
+  );
 }
 
 export function conflict(subject: Subject, why: string): ApiError {
@@ -72,7 +77,9 @@ export function unauthorized(): ApiError {
   return new ApiError(401, "Unauthorized", "Unauthorized");
 }
 
-export function methodNotAllowed(message = "the server does not allow this method on the requested resource"): ApiError {
+export function methodNotAllowed(
+  message = "the server does not allow this method on the requested resource",
+): ApiError {
   return new ApiError(405, "MethodNotAllowed", message, {});
 }
 
@@ -81,11 +88,7 @@ export function noSuchResource(): ApiError {
 }
 
 export function notAcceptable(types: readonly string[]): ApiError {
-  return new ApiError(
-    406,
-    "NotAcceptable",
-    `only the following media types are accepted: ${types.join(", ")}`,
-  );
+  return new ApiError(406, "NotAcceptable", `only the following media types are accepted: ${types.join(", ")}`);
 }
 
 export function unsupportedMediaType(types: readonly string[]): ApiError {

@@ -80,6 +80,8 @@ export interface Strategy {
   readonly defaultsOnRead: boolean;
   prepareForCreate(draft: DynamicObject, context: RequestContext): void;
   prepareForUpdate(draft: DynamicObject, current: DynamicObject, context: RequestContext): void;
+  /** Runs once, when an object is marked as deleted and not gone at once. */
+  prepareForDelete?(draft: DynamicObject): void;
   validateCreate(object: DynamicObject, context: RequestContext): FieldError[];
   validateUpdate(object: DynamicObject, current: DynamicObject, context: RequestContext): FieldError[];
   /** The object as this version shows it; kinds with one version return it as it is. */

@@ -109,20 +109,28 @@ async function isAlive({ pid, started }: Holder): Promise<boolean> {
   } catch (error) {
     if (!hasCode(error, "EPERM")) return false; // another user's process is alive all the same
   }
-  const now = await holderOf(pid);
-  return started === undefined || now.started === undefined || started === now.started;
+  const now = await processFacts(pid);
+  if (now?.isDead) return false;
+  return started === undefined || now === undefined || started === now.started;
 }
 
 async function holderOf(pid: number): Promise<Holder> {
+  const facts = await processFacts(pid);
+  return { pid, ...(facts && { started: facts.started }) };
+}
+
+/** What the system tells of a process; undefined where it tells nothing. */
+async function processFacts(pid: number): Promise<{ started: string; isDead: boolean } | undefined> {
   try {
     const [boot, stat] = await Promise.all([
       readFile("/proc/sys/kernel/random/boot_id", "utf8"),
       readFile(`/proc/${pid}/stat`, "utf8"),
     ]);
-    // The second field is the program's name in brackets and may hold anything; the start is the 20th after it.
-    const started = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-    return { pid, started: `${boot.trim()}/${started}` };
+    // The second field is the program's name in brackets and may hold anything; the state is the first after it,
+    // and the start the 20th. A zombie has ended and only waits for its parent to ask how.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return { started: `${boot.trim()}/${fields[19]}`, isDead: fields[0] === "Z" || fields[0] === "X" };
   } catch {
-    return { pid };
+    return undefined;
   }
 }

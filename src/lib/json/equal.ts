@@ -3,7 +3,8 @@ export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) {
     // A number and a BigInt are the same JSON number when they are the same integer.
-    return isNumber(a) && isNumber(b) && a == b; // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1 is meant
+    // biome-ignore lint/suspicious/noDoubleEquals: 1n == 1 is meant
+    return isNumber(a) && isNumber(b) && a == b;
   }
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;

@@ -4,4 +4,4 @@
  */
 export { clone } from "./clone.ts";
 export { equal } from "./equal.ts";
-export { type Json, type JsonObject, isObject, parseJson, stringifyJson } from "./text.ts";
+export { isObject, type Json, type JsonObject, parseJson, stringifyJson } from "./text.ts";

@@ -24,11 +24,7 @@ export function stringifyJson(value: unknown, indent?: number): string {
     return JSON.stringify(value, undefined, indent);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    const marked = JSON.stringify(
-      value,
-      (_, inner) => (typeof inner === "bigint" ? `${MARK}${inner}` : inner),
-      indent,
-    );
+    const marked = JSON.stringify(value, (_, inner) => (typeof inner === "bigint" ? `${MARK}${inner}` : inner), indent);
     return marked.replace(new RegExp(`"${MARK}(-?\\d+)"`, "g"), "$1");
   }
 }

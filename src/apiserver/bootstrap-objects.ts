@@ -1,0 +1,56 @@
+/** What a cluster holds before anybody asks it for anything. */
+import type { DynamicObject } from "#api/meta";
+import { bootstrapPolicy } from "./auth/index.ts";
+import { SERVICE_ADDRESS } from "./identity.ts";
+
+export interface BootstrapObject {
+  readonly storage: string;
+  readonly object: DynamicObject;
+}
+
+const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/** In the order in which they can be created. */
+export function bootstrapObjects({ authority, port }: { authority: string; port: number }): BootstrapObject[] {
+  return [
+    ...NAMESPACES.map((name) => stored("core/namespaces", "v1", "Namespace", { name })),
+    ...bootstrapPolicy().map((object) => ({ storage: storageOf(object), object })),
+    stored(
+      "core/configmaps",
+      "v1",
+      "ConfigMap",
+      { namespace: "kube-system", name: "extension-apiserver-authentication" },
+      {
+        data: { "client-ca-file": authority },
+      },
+    ),
+    stored(
+      "core/services",
+      "v1",
+      "Service",
+      { namespace: "default", name: "kubernetes", labels: { component: "apiserver", provider: "kubernetes" } },
+      {
+        spec: {
+          type: "ClusterIP",
+          clusterIP: SERVICE_ADDRESS,
+          clusterIPs: [SERVICE_ADDRESS],
+          ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
+        },
+      },
+    ),
+  ];
+}
+
+function storageOf({ kind }: DynamicObject): string {
+  return `rbac.authorization.k8s.io/${kind.toLowerCase()}s`;
+}
+
+function stored(
+  storage: string,
+  apiVersion: string,
+  kind: string,
+  metadata: DynamicObject["metadata"],
+  more: Record<string, unknown> = {},
+): BootstrapObject {
+  return { storage, object: { apiVersion, kind, metadata, ...more } };
+}

@@ -1,0 +1,98 @@
+/** Request bodies: read within bounds, decoded by their content type. */
+import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import { load as loadYaml } from "js-yaml";
+import type { DynamicObject } from "#api/meta";
+import { isObject, parseJson } from "#lib/json";
+import { badRequest, tooLarge, unsupportedMediaType } from "../errors.ts";
+import { decodeProtobuf } from "../types/index.ts";
+
+/** As kube-apiserver: room for an object of etcd's size in the most wasteful encoding. */
+const LARGEST_BODY = 3 * 1024 * 1024;
+
+/** Deeper than any object a person writes, and shallow enough for every recursive walk that follows. */
+const DEEPEST_BODY = 500;
+
+export async function readBody(request: IncomingMessage | Http2ServerRequest): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > LARGEST_BODY) throw tooLarge(`Request entity too large: limit is ${LARGEST_BODY}`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** The object in a body. Custom kinds have no protobuf form. */
+export function decodeObject(
+  body: Buffer,
+  contentType: string | undefined,
+  options: { protobuf: boolean },
+): DynamicObject {
+  const type = mediaTypeOf(contentType);
+  const accepted = ["application/json", "application/yaml", ...(options.protobuf ? [PROTOBUF] : [])];
+  if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
+  if (type === PROTOBUF) return decodeProtobuf(body).object as unknown as DynamicObject;
+  const value = type === "application/yaml" ? parseYaml(body.toString("utf8")) : parseText(body);
+  if (!isObject(value)) throw badRequest("the body of the request must be an object");
+  return value as unknown as DynamicObject;
+}
+
+const PROTOBUF = "application/vnd.kubernetes.protobuf";
+
+/** JSON as text, whatever it holds: patches are arrays as well as objects. */
+export function parseText(body: Buffer): unknown {
+  if (body.length === 0) throw badRequest("the body of the request is empty");
+  const text = textOf(body);
+  refuseDepth(text);
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw badRequest(`the body of the request is not JSON: ${messageOf(error)}`);
+  }
+}
+
+export function mediaTypeOf(contentType: string | undefined): string {
+  const type = contentType?.split(";")[0]?.trim().toLowerCase();
+  return type ? type : "application/json";
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function textOf(body: Buffer): string {
+  try {
+    return utf8.decode(body);
+  } catch {
+    throw badRequest("the body of the request is not valid UTF-8");
+  }
+}
+
+function parseYaml(text: string): unknown {
+  try {
+    return loadYaml(text);
+  } catch (error) {
+    throw badRequest(`the body of the request is not YAML: ${messageOf(error)}`);
+  }
+}
+
+/** Counts open brackets outside of strings, in one pass, before anything recursive sees the text. */
+function refuseDepth(text: string): void {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at);
+    if (quoted) {
+      if (char === 0x5c) at++;
+      else if (char === 0x22) quoted = false;
+    } else if (char === 0x22) quoted = true;
+    else if (char === 0x5b || char === 0x7b) {
+      if (++depth > DEEPEST_BODY)
+        throw badRequest(`the body of the request is nested deeper than ${DEEPEST_BODY} levels`);
+    } else if (char === 0x5d || char === 0x7d) depth--;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

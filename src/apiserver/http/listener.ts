@@ -1,0 +1,77 @@
+/** The port of a cluster: TLS, HTTP/2 and HTTP/1.1, client certificates asked for and checked by hand. */
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import type { Request } from "./handler.ts";
+import type { Response } from "./response.ts";
+
+export interface ListenerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly certificate: string;
+  readonly key: string;
+  handle(request: Request, response: Response): void;
+}
+
+export interface Listener {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Rejects with the system's error (EADDRINUSE, EACCES …) when the port cannot be had. */
+export async function listen({ host, port, certificate, key, handle }: ListenerOptions): Promise<Listener> {
+  const server = createSecureServer({
+    cert: certificate,
+    key,
+    allowHTTP1: true,
+    // Every client may show a certificate; whose it is, the authenticator decides. A TLS stack that
+    // refused strangers here could not answer 401.
+    requestCert: true,
+    rejectUnauthorized: false,
+    settings: { maxConcurrentStreams: 1000 },
+  });
+  const open = trackConnections(server);
+  server.on("request", handle as never);
+  server.on("sessionError", () => {}); // a client that breaks the protocol loses its connection, nothing more
+  server.on("tlsClientError", () => {});
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address ? address.port : port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        open.end();
+      }),
+  };
+}
+
+/** A grace in which answers under way can finish; then connections are cut. */
+const GRACE_MS = 300;
+
+function trackConnections(server: Http2SecureServer): { end(): void } {
+  const sockets = new Set<Socket>();
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+  });
+  return {
+    end() {
+      for (const session of sessions) session.close();
+      setTimeout(() => {
+        for (const session of sessions) session.destroy();
+        for (const socket of sockets) socket.destroy();
+      }, GRACE_MS).unref();
+    },
+  };
+}

@@ -1,0 +1,281 @@
+/** Requests for resources: from a URL and a body to a verb, and from its result to an answer. */
+import type { DynamicObject } from "#api/meta";
+import { isObject, stringifyJson } from "#lib/json";
+import { ApiError, badRequest, methodNotAllowed, notAcceptable } from "../errors.ts";
+import {
+  create,
+  deleteOptions,
+  type FieldValidation,
+  get,
+  list,
+  listOptions,
+  type NamedTarget,
+  patch,
+  patchTypeOf,
+  type RegistryDependencies,
+  remove,
+  removeCollection,
+  revisionOf,
+  type Target,
+  update,
+  type WatchEvent,
+  watch,
+  watchOptions,
+  writeOptions,
+} from "../registry/index.ts";
+import type { RequestContext, UserInfo } from "../resource.ts";
+import { decodeObject, mediaTypeOf, parseText } from "./body.ts";
+import { type Negotiated, negotiate } from "./negotiation.ts";
+import type { RequestInfo } from "./request-info.ts";
+import {
+  listPresentation,
+  presentation,
+  type Response,
+  refuseSingleForm,
+  sendObject,
+  type TableOptions,
+  writable,
+} from "./response.ts";
+
+export interface ResourceRequest {
+  readonly info: RequestInfo;
+  readonly method: string;
+  readonly target: Target;
+  readonly user: UserInfo;
+  readonly headers: {
+    readonly accept: string | undefined;
+    readonly userAgent: string | undefined;
+    readonly contentType: string | undefined;
+  };
+  readBody(): Promise<Buffer>;
+  readonly warnings: string[];
+  /** Fires when the client goes away or the server stops. */
+  readonly closed: AbortSignal;
+}
+
+/** A watcher that leaves so much unread is dropped; it will list again when it is back. */
+const LARGEST_BACKLOG = 8 * 1024 * 1024;
+
+export async function serveResource(
+  dependencies: RegistryDependencies,
+  request: ResourceRequest,
+  response: Response,
+): Promise<void> {
+  const { info, target } = request;
+  requireVerb(info.verb, target);
+  const answering = target.resource.answer ?? target.subresource?.answer;
+  const negotiated = negotiatedFor(request, answering === undefined);
+  if (info.verb === "watch") return serveWatch(dependencies, request, negotiated, response);
+
+  const { code, body } = await perform(dependencies, request, negotiated);
+  for (const text of new Set(request.warnings)) warn(response, text);
+  sendObject(response, code, body, negotiated);
+}
+
+function negotiatedFor({ headers, info }: ResourceRequest, transforms: boolean): Negotiated {
+  return negotiate({
+    accept: headers.accept,
+    userAgent: headers.userAgent,
+    pretty: info.query.get("pretty"),
+    transforms,
+  });
+}
+
+function requireVerb(verb: string, { resource, subresource, name }: Target): void {
+  const verbs: readonly string[] = subresource ? subresource.verbs : resource.verbs;
+  if (!verbs.includes(verb)) throw methodNotAllowed();
+  if (verb === "create" && name !== undefined && !subresource) throw methodNotAllowed();
+}
+
+interface Answer {
+  readonly code: number;
+  readonly body: unknown;
+}
+
+async function perform(
+  dependencies: RegistryDependencies,
+  request: ResourceRequest,
+  negotiated: Negotiated,
+): Promise<Answer> {
+  const { info, target } = request;
+  const { resource } = target;
+  const shown = (object: DynamicObject): unknown =>
+    presentation(object, resource, negotiated, tableOptions(dependencies, info));
+  const named = target as NamedTarget;
+
+  switch (info.verb) {
+    case "get": {
+      const version = info.query.get("resourceVersion") ?? "";
+      return {
+        code: 200,
+        body: shown(await get(dependencies, named, version === "" ? undefined : revisionOf(version))),
+      };
+    }
+    case "list": {
+      refuseSingleForm(request.headers.accept);
+      const listed = await list(dependencies, target, listOptions(info.query));
+      return { code: 200, body: listPresentation(listed, resource, negotiated, tableOptions(dependencies, info)) };
+    }
+    case "create":
+      return performCreate(dependencies, request, shown);
+    case "update": {
+      const context = contextFor(dependencies, request, "UpdateOptions");
+      const result = await update(dependencies, named, await objectIn(request), context);
+      return { code: result.created ? 201 : 200, body: shown(viewOf(target, result.object)) };
+    }
+    case "patch": {
+      const type = patchTypeOf(mediaTypeOf(request.headers.contentType));
+      const context = contextFor(dependencies, request, "PatchOptions");
+      const result = await patch(dependencies, named, { type, patch: parseText(await request.readBody()) }, context);
+      return { code: 200, body: shown(viewOf(target, result.object)) };
+    }
+    case "delete": {
+      const options = deleteOptions(await deleteBody(request), info.query);
+      const context = contextFor(dependencies, request, "DeleteOptions");
+      return { code: 200, body: await remove(dependencies, named, options, context) };
+    }
+    case "deletecollection": {
+      const options = deleteOptions(await deleteBody(request), info.query);
+      const context = contextFor(dependencies, request, "DeleteOptions");
+      const selection = listOptions(info.query);
+      return { code: 200, body: await removeCollection(dependencies, target, options, selection, context) };
+    }
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+async function performCreate(
+  dependencies: RegistryDependencies,
+  request: ResourceRequest,
+  shown: (object: DynamicObject) => unknown,
+): Promise<Answer> {
+  const { target } = request;
+  const context = contextFor(dependencies, request, "CreateOptions");
+  const body = await objectIn(request);
+  if (target.subresource?.answer) {
+    const parent = await get(
+      dependencies,
+      {
+        resource: target.resource,
+        ...(target.namespace !== undefined && { namespace: target.namespace }),
+        name: target.name ?? "",
+      },
+      undefined,
+    );
+    return { code: 201, body: await target.subresource.answer({ parent, body, context }) };
+  }
+  if (target.resource.answer) {
+    const { object } = target.resource.strategy.decode(body);
+    if (target.namespace !== undefined)
+      object.metadata = { ...object.metadata, namespace: object.metadata?.namespace || target.namespace };
+    return { code: 201, body: await target.resource.answer(object, context) };
+  }
+  return {
+    code: 201,
+    body: shown(target.resource.strategy.present(await create(dependencies, target, body, context))),
+  };
+}
+
+/** What a write answers with: the view for `/scale`, else the object as this version shows it. */
+function viewOf({ resource, subresource }: Target, object: DynamicObject): DynamicObject {
+  const presented = resource.strategy.present(object);
+  return subresource?.view ? subresource.view.read(presented) : presented;
+}
+
+async function objectIn(request: ResourceRequest): Promise<DynamicObject> {
+  return decodeObject(await request.readBody(), request.headers.contentType, {
+    protobuf: request.target.resource.builtin,
+  });
+}
+
+async function deleteBody(request: ResourceRequest): Promise<Record<string, unknown> | undefined> {
+  const body = await request.readBody();
+  if (body.length === 0) return undefined;
+  const decoded = decodeObject(body, request.headers.contentType, { protobuf: true });
+  if (!isObject(decoded)) throw badRequest("delete options must be an object");
+  return decoded as Record<string, unknown>;
+}
+
+function contextFor(
+  { clock }: RegistryDependencies,
+  { info, user, headers, warnings }: ResourceRequest,
+  options: string,
+): RequestContext & { fieldValidation: FieldValidation } {
+  return {
+    ...writeOptions(options, info.query, headers.userAgent),
+    user,
+    now: clock.now(),
+    warn: (text) => void warnings.push(text),
+  };
+}
+
+function tableOptions({ clock }: RegistryDependencies, { query }: RequestInfo): TableOptions {
+  const includeObject = query.get("includeObject") || "Metadata";
+  return { includeObject, now: clock.now(), withColumns: true };
+}
+
+function serveWatch(
+  dependencies: RegistryDependencies,
+  request: ResourceRequest,
+  negotiated: Negotiated,
+  response: Response,
+): void {
+  if (negotiated.mediaType !== "application/json") throw notAcceptable(["application/json"]);
+  const options = watchOptions(request.info.query);
+  const out = writable(response);
+  let started = false;
+  let backlog = 0;
+  let columnsSent = false;
+
+  const start = () => {
+    if (started) return;
+    started = true;
+    out.statusCode = 200;
+    out.setHeader("Content-Type", "application/json");
+    (response as { flushHeaders?: () => void }).flushHeaders?.();
+  };
+  const encode = ({ type, object }: WatchEvent): string => {
+    if (type === "ERROR" || negotiated.form === "object") return `${stringifyJson({ type, object })}\n`;
+    const table = { ...tableOptions(dependencies, request.info), withColumns: !columnsSent };
+    columnsSent = true;
+    const shown = presentation(object as DynamicObject, request.target.resource, negotiated, table);
+    return `${stringifyJson({ type, object: shown })}\n`;
+  };
+
+  const stop = watch(dependencies, request.target, options, {
+    event(event) {
+      start();
+      const line = encode(event);
+      backlog += line.length;
+      (response.write as (chunk: string, done: () => void) => boolean).call(response, line, () => {
+        backlog -= line.length;
+      });
+      if (backlog > LARGEST_BACKLOG) {
+        stop?.();
+        response.destroy();
+      }
+    },
+    end: () => {
+      start();
+      out.end();
+    },
+  });
+  start();
+  request.closed.addEventListener("abort", () => {
+    stop();
+    out.end();
+  });
+}
+
+function warn(response: Response, text: string): void {
+  const out = writable(response);
+  const already = out.getHeader("Warning");
+  const said = Array.isArray(already) ? already : already ? [String(already)] : [];
+  out.setHeader("Warning", [...said, `299 - ${JSON.stringify(text.replace(/[\r\n]+/g, " "))}`]);
+}
+
+/** Whether an error is the client's or ours: ours are logged. */
+export function isOurFault(error: unknown): boolean {
+  return !(error instanceof ApiError) || error.code >= 500;
+}

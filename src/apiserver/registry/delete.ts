@@ -1,0 +1,206 @@
+/** DELETE: at once, or marked and left to those who hold a finalizer. */
+import type { DynamicObject, Status } from "#api/meta";
+import { timestamp } from "#lib/clock";
+import { clone, isObject } from "#lib/json";
+import { conflict, type FieldError, field, invalid, notFound } from "../errors.ts";
+import type { RequestContext, Strategy } from "../resource.ts";
+import type { ListOptions } from "./options.ts";
+import { list } from "./read.ts";
+import {
+  kindSubjectOf,
+  type NamedTarget,
+  type RegistryDependencies,
+  storeKey,
+  subjectOf,
+  type Target,
+} from "./target.ts";
+import { isFinished } from "./update.ts";
+
+export interface DeleteOptions {
+  readonly propagationPolicy?: "Orphan" | "Background" | "Foreground";
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly dryRun: boolean;
+}
+
+const POLICIES = ["Foreground", "Background", "Orphan"] as const;
+
+/** Options come in the body; without a body, in the query. */
+export function deleteOptions(body: Record<string, unknown> | undefined, query: URLSearchParams): DeleteOptions {
+  const given: Record<string, unknown> = body ?? fromQuery(query);
+  const errors: FieldError[] = [];
+  const { propagationPolicy, gracePeriodSeconds, orphanDependents } = given;
+  if (
+    propagationPolicy !== undefined &&
+    propagationPolicy !== null &&
+    !POLICIES.some((known) => known === propagationPolicy)
+  ) {
+    errors.push(field.notSupported("propagationPolicy", propagationPolicy, [...POLICIES, "nil"]));
+  }
+  if (orphanDependents !== undefined && orphanDependents !== null && propagationPolicy) {
+    errors.push(
+      field.invalid(
+        "propagationPolicy",
+        propagationPolicy,
+        "orphanDependents and deletionPropagation cannot be both set",
+      ),
+    );
+  }
+  if (
+    gracePeriodSeconds !== undefined &&
+    gracePeriodSeconds !== null &&
+    !(Number.isInteger(gracePeriodSeconds) && Number(gracePeriodSeconds) >= 0)
+  ) {
+    errors.push(field.invalid("gracePeriodSeconds", gracePeriodSeconds, "must be greater than or equal to 0"));
+  }
+  const dryRun = Array.isArray(given.dryRun) ? given.dryRun : [];
+  if (dryRun.some((value) => value !== "All")) errors.push(field.notSupported("dryRun", dryRun, ["All"]));
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, errors);
+
+  const preconditions = isObject(given.preconditions) ? given.preconditions : undefined;
+  const policy =
+    propagationPolicy ?? (orphanDependents === true ? "Orphan" : orphanDependents === false ? "Background" : undefined);
+  return {
+    dryRun: dryRun.length > 0,
+    ...(policy !== undefined && policy !== null && { propagationPolicy: policy as "Orphan" }),
+    ...(typeof gracePeriodSeconds === "number" && { gracePeriodSeconds }),
+    ...(preconditions && { preconditions: preconditions as { uid?: string; resourceVersion?: string } }),
+  };
+}
+
+function fromQuery(query: URLSearchParams): Record<string, unknown> {
+  const grace = query.get("gracePeriodSeconds");
+  return {
+    ...(query.has("propagationPolicy") && { propagationPolicy: query.get("propagationPolicy") }),
+    ...(grace !== null && { gracePeriodSeconds: Number(grace) }),
+    ...(query.has("orphanDependents") && { orphanDependents: query.get("orphanDependents") === "true" }),
+    ...(query.has("dryRun") && { dryRun: query.getAll("dryRun") }),
+  };
+}
+
+/** The object as it is while something still holds it, or a Status that says it is gone. */
+export async function remove(
+  dependencies: RegistryDependencies,
+  target: NamedTarget,
+  options: DeleteOptions,
+  context: RequestContext,
+): Promise<DynamicObject | Status> {
+  const { resource } = target;
+  const { store } = dependencies;
+  const key = storeKey(target);
+  let held: DynamicObject | undefined;
+  let gone: DynamicObject | undefined;
+
+  const decide = (current: DynamicObject | undefined): DynamicObject | undefined => {
+    if (!current) throw notFound(subjectOf(target));
+    checkDeletePreconditions(target, current, options);
+    dependencies.admission.admitDelete(target, current, context);
+    const marked = markDeleted(current, resource.strategy, options, context.now);
+    if (isFinished(marked)) {
+      gone = current;
+      return undefined;
+    }
+    held = marked;
+    return marked;
+  };
+
+  if (options.dryRun || context.dryRun) decide(store.head(resource.storage, key));
+  else {
+    const stored = await store.write(resource.storage, key, decide);
+    if (held) return resource.strategy.present(stored ?? held);
+  }
+  return held ?? success(target, gone);
+}
+
+function checkDeletePreconditions(target: NamedTarget, current: DynamicObject, { preconditions }: DeleteOptions): void {
+  const { uid, resourceVersion } = preconditions ?? {};
+  if (uid && uid !== current.metadata.uid) {
+    throw conflict(
+      kindSubjectOf(target),
+      `the UID in the precondition (${uid}) does not match the UID in record (${current.metadata.uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (resourceVersion && resourceVersion !== current.metadata.resourceVersion) {
+    throw conflict(
+      kindSubjectOf(target),
+      `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${current.metadata.resourceVersion}). The object might have been modified`,
+    );
+  }
+}
+
+const FOREGROUND = "foregroundDeletion";
+const ORPHAN = "orphan";
+
+/** The object with its mark of deletion and the finalizer that the policy asks for; itself if nothing changes. */
+function markDeleted(
+  current: DynamicObject,
+  strategy: Strategy,
+  { propagationPolicy }: DeleteOptions,
+  now: Date,
+): DynamicObject {
+  const finalizers = finalizersFor(current.metadata.finalizers ?? [], propagationPolicy);
+  const unchanged = finalizers.length === (current.metadata.finalizers ?? []).length;
+  if (current.metadata.deletionTimestamp && unchanged) return current;
+
+  const marked = clone(current);
+  const { metadata } = marked;
+  if (finalizers.length > 0) metadata.finalizers = finalizers;
+  else delete metadata.finalizers;
+  if (!metadata.deletionTimestamp) {
+    metadata.deletionTimestamp = timestamp(now);
+    metadata.deletionGracePeriodSeconds = 0;
+    if (metadata.generation) metadata.generation += 1;
+    strategy.prepareForDelete?.(marked);
+  }
+  return marked;
+}
+
+function finalizersFor(finalizers: string[], policy: DeleteOptions["propagationPolicy"]): string[] {
+  if (policy === undefined) return finalizers;
+  const others = finalizers.filter((finalizer) => finalizer !== FOREGROUND && finalizer !== ORPHAN);
+  if (policy === "Foreground") return [...others, FOREGROUND];
+  return policy === "Orphan" ? [...others, ORPHAN] : others;
+}
+
+function success({ resource, name }: NamedTarget, object: DynamicObject | undefined): Status {
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: {
+      name,
+      ...(resource.group && { group: resource.group }),
+      kind: resource.plural,
+      ...(object?.metadata.uid && { uid: object.metadata.uid }),
+    },
+  };
+}
+
+/** Deletes all that a list with the same options would show, and answers with that list. */
+export async function removeCollection(
+  dependencies: RegistryDependencies,
+  target: Target,
+  options: DeleteOptions,
+  selection: ListOptions,
+  context: RequestContext,
+): Promise<DynamicObject> {
+  const found = await list(dependencies, target, selection);
+  for (const object of found.items) {
+    const { namespace, name } = object.metadata;
+    const one: NamedTarget = { resource: target.resource, ...(namespace !== undefined && { namespace }), name };
+    await remove(dependencies, one, options, context).catch((error: unknown) => {
+      if (!isNotFound(error)) throw error; // somebody else deleted it first
+    });
+  }
+  return {
+    apiVersion: "v1",
+    kind: "List",
+    metadata: { resourceVersion: String(found.revision) } as unknown as DynamicObject["metadata"],
+    items: found.items,
+  };
+}
+
+function isNotFound(error: unknown): boolean {
+  return (error as { status?: Status }).status?.reason === "NotFound";
+}

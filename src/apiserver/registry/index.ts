@@ -1,0 +1,25 @@
+/**
+ * The verbs: get, list, watch, create, update, patch and delete, for every kind alike. What a kind does
+ * differently is its strategy's business; what is stored, and when, the store's.
+ */
+export { create } from "./create.ts";
+export { type DeleteOptions, deleteOptions, remove, removeCollection } from "./delete.ts";
+export {
+  type FieldValidation,
+  type ListOptions,
+  listOptions,
+  revisionOf,
+  type WriteOptions,
+  writeOptions,
+} from "./options.ts";
+export { get, type Listed, list } from "./read.ts";
+export {
+  type Admission,
+  type NamedTarget,
+  type RegistryDependencies,
+  storeKey,
+  subjectOf,
+  type Target,
+} from "./target.ts";
+export { patch, patchTypeOf, update } from "./update.ts";
+export { type WatchEvent, type WatchSink, watch, watchOptions } from "./watch.ts";
