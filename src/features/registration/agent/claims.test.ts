@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import type { ClusterProperty } from "#api/about";
+import type { ClusterClaim } from "#api/cluster";
+import { reportedClaims } from "./claims.ts";
+
+const claim = (name: string, value: string, labels?: Record<string, string>): ClusterClaim => ({
+  apiVersion: "cluster.open-cluster-management.io/v1alpha1",
+  kind: "ClusterClaim",
+  metadata: { name, ...(labels && { labels }) },
+  spec: { value },
+});
+const property = (name: string, value: string): ClusterProperty => ({
+  ...claim(name, value),
+  apiVersion: "about.k8s.io/v1alpha1",
+  kind: "ClusterProperty",
+  spec: { value },
+});
+
+describe("what a spoke tells about itself", () => {
+  it("is sorted, reserved names first", () => {
+    const claims = [
+      claim("b", "1"),
+      claim("a", "2"),
+      claim("product.open-cluster-management.io", "x"),
+      claim("id.k8s.io", "y"),
+    ];
+    expect(reportedClaims([], claims).map(({ name }) => name)).toEqual([
+      "id.k8s.io",
+      "product.open-cluster-management.io",
+      "a",
+      "b",
+    ]);
+  });
+
+  it("prefers a property to a claim of the same name", () => {
+    expect(reportedClaims([property("a", "p")], [claim("a", "c")])).toEqual([{ name: "a", value: "p" }]);
+  });
+
+  it("leaves out what is for the spoke only, whatever the label's value", () => {
+    expect(reportedClaims([], [claim("a", "1", { "open-cluster-management.io/spoke-only": "" })])).toEqual([]);
+  });
+
+  it("cuts the custom ones and never the reserved ones", () => {
+    const many = Array.from({ length: 30 }, (_, i) => claim(`c${String(i).padStart(2, "0")}`, "v"));
+    const names = reportedClaims([], [...many, claim("id.k8s.io", "y")]).map(({ name }) => name);
+    expect(names).toHaveLength(21);
+    expect(names[0]).toBe("id.k8s.io");
+    expect(names.at(-1)).toBe("c19");
+  });
+
+  it("leaves out a value that is too long, because the hub would refuse the whole report", () => {
+    expect(reportedClaims([property("long", "x".repeat(1025)), property("fits", "x".repeat(1024))], [])).toHaveLength(
+      1,
+    );
+  });
+});

@@ -1,0 +1,281 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { ClusterProperty } from "#api/about";
+import { CertificateSigningRequest } from "#api/certificates";
+import { ClusterClaim, ManagedCluster } from "#api/cluster";
+import { Lease } from "#api/coordination";
+import { Namespace, Node, Secret } from "#api/core";
+import { KubeError, kubeconfigFor, kubeconfigText } from "#kube";
+import { ManualClock } from "#lib/clock";
+import { silentLog } from "#lib/log";
+import { createCertificateAuthority, issueCertificate, parseCertificateRequest } from "#lib/pki";
+import { type FakeCluster, fakeCluster } from "../../../../test/support/index.ts";
+import { runRegistrationAgent } from "./registration-agent.ts";
+
+const HOUR = 3_600_000;
+const SECRET = "open-cluster-management-agent/hub-kubeconfig-secret";
+const authority = createCertificateAuthority({ commonName: "hub", now: new Date("2025-12-01T00:00:00Z") });
+const bootstrapKubeconfig = kubeconfigText(
+  kubeconfigFor({ name: "hub", server: "https://hub:6443", ca: authority.certificate, token: "bootstrap-token" }),
+);
+
+let stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  await Promise.all(stops.map((stop) => stop()));
+  stops = [];
+});
+
+class Stage {
+  readonly clock = new ManualClock("2026-01-01T00:00:00Z");
+  readonly hub: FakeCluster = fakeCluster({ clock: this.clock }, [ManagedCluster]);
+  readonly spoke: FakeCluster = fakeCluster(
+    { clock: this.clock, name: "c1" },
+    [Node],
+    [ClusterClaim],
+    [ClusterProperty],
+  );
+  /** The kubeconfigs that the agent connected with. */
+  readonly connections: string[] = [];
+
+  /** Starts the agent; the answer stops it. */
+  start(): () => Promise<void> {
+    const abort = new AbortController();
+    const raw = async (path: string) => (path === "/version" ? '{"gitVersion":"v1.34.0"}' : "ok");
+    const ended = runRegistrationAgent({
+      spoke: { ...this.spoke, client: { ...this.spoke.client, raw } },
+      clusterName: "c1",
+      bootstrapKubeconfig,
+      connectHub: (kubeconfig) => {
+        this.connections.push(kubeconfig);
+        return this.hub;
+      },
+      endpoints: [{ url: "https://spoke:6443", caBundle: "Q0E=" }],
+      leaseDurationSeconds: 3,
+      clock: this.clock,
+      log: silentLog,
+      signal: abort.signal,
+      random: () => 0,
+    });
+    const stop = async () => {
+      abort.abort();
+      await ended;
+    };
+    stops.push(stop);
+    return stop;
+  }
+
+  requests(): CertificateSigningRequest[] {
+    return this.hub.readAll(CertificateSigningRequest);
+  }
+
+  /** What an administrator and the hub's signer do with the newest request. */
+  sign(): void {
+    const request = this.requests().find(({ status }) => !status);
+    if (!request) throw new Error("nobody asked");
+    const { subject, publicKey } = parseCertificateRequest(Buffer.from(request.spec.request, "base64").toString());
+    const now = this.clock.now().getTime();
+    const certificate = issueCertificate({
+      ca: authority,
+      subject,
+      publicKey,
+      usages: ["client auth"],
+      notBefore: new Date(now),
+      notAfter: new Date(now + HOUR),
+    });
+    const status = {
+      conditions: [{ type: "Approved", status: "True" } as const],
+      certificate: Buffer.from(certificate).toString("base64"),
+    };
+    this.hub.put(CertificateSigningRequest, { ...request, status });
+  }
+
+  deny(): void {
+    const [request] = this.requests();
+    if (!request) throw new Error("nobody asked");
+    const conditions = [{ type: "Denied", status: "True", message: "not you" } as const];
+    this.hub.put(CertificateSigningRequest, { ...request, status: { conditions } });
+  }
+
+  accept(): void {
+    const cluster = this.hub.read(ManagedCluster, "c1");
+    if (!cluster) throw new Error("there is no cluster to accept");
+    const condition = { type: "HubAcceptedManagedCluster", reason: "r", message: "", lastTransitionTime: "" };
+    this.hub.put(ManagedCluster, { ...cluster, status: { conditions: [{ ...condition, status: "True" }] } });
+    this.hub.put(Lease, { metadata: { name: "managed-cluster-lease", namespace: "c1" }, spec: {} });
+  }
+
+  stored(key: string): string {
+    return Buffer.from(this.spoke.read(Secret, SECRET)?.data?.[key] ?? "", "base64").toString();
+  }
+
+  /** Waits for what must come without the clock. */
+  async until(what: string, isSo: () => boolean): Promise<void> {
+    for (let turn = 0; !isSo(); turn++) {
+      if (turn > 5_000) throw new Error(`it never came: ${what}`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Gives what must not happen the chance to happen. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async join(): Promise<void> {
+    await this.until("a request", () => this.requests().length > 0);
+    this.sign();
+    await this.until("an identity", () => this.connections.length === 2);
+  }
+}
+
+describe("a cluster that joins", () => {
+  it("asks once, with the bootstrap identity, and waits", async () => {
+    const stage = new Stage();
+    stage.start();
+    await stage.until("a request", () => stage.requests().length > 0);
+    stage.clock.advance(2 * HOUR);
+    await stage.settle();
+
+    expect(stage.hub.read(ManagedCluster, "c1")?.spec).toEqual({
+      managedClusterClientConfigs: [{ url: "https://spoke:6443", caBundle: "Q0E=" }],
+      leaseDurationSeconds: 3,
+    });
+    expect(stage.connections).toEqual([bootstrapKubeconfig]);
+    expect(stage.spoke.read(Secret, SECRET)).toBeUndefined();
+    expect(stage.spoke.read(Namespace, "open-cluster-management-agent")).toBeDefined();
+    const [request, second] = stage.requests();
+    expect(second).toBeUndefined();
+    expect(request).toMatchObject({
+      metadata: { generateName: "c1-", labels: { "open-cluster-management.io/cluster-name": "c1" } },
+      spec: {
+        signerName: "kubernetes.io/kube-apiserver-client",
+        usages: ["digital signature", "key encipherment", "client auth"],
+      },
+    });
+    const { subject } = parseCertificateRequest(Buffer.from(request?.spec.request ?? "", "base64").toString());
+    expect(subject.commonName).toMatch(/^system:open-cluster-management:c1:[a-z0-9]{5}$/);
+    expect(subject.organizations).toEqual([
+      "system:open-cluster-management:c1",
+      "system:open-cluster-management:managed-clusters",
+    ]);
+  });
+
+  it("stores its identity and changes over to it", async () => {
+    const stage = new Stage();
+    stage.start();
+    await stage.join();
+    expect(stage.stored("cluster-name")).toBe("c1");
+    expect(stage.stored("agent-name")).toMatch(/^[a-z0-9]{5}$/);
+    expect(stage.stored("kubeconfig")).toContain("client-key: tls.key");
+    expect(stage.stored("kubeconfig")).not.toContain("bootstrap-token");
+    expect(stage.connections[1]).not.toContain("bootstrap-token");
+
+    stage.accept();
+    const condition = (type: string) =>
+      stage.hub.read(ManagedCluster, "c1")?.status?.conditions?.find((each) => each.type === type)?.status;
+    await stage.until("joined", () => condition("ManagedClusterConditionAvailable") === "True");
+    expect(condition("ManagedClusterJoined")).toBe("True");
+    await stage.until("a beat", () => !!stage.hub.read(Lease, "c1/managed-cluster-lease")?.spec?.renewTime);
+  });
+
+  it("asks again later after a refusal", async () => {
+    const stage = new Stage();
+    stage.start();
+    await stage.until("a request", () => stage.requests().length === 1);
+    stage.deny();
+    await stage.settle();
+    expect(stage.requests()).toHaveLength(1);
+    stage.clock.advance(5 * 60_000);
+    await stage.until("another request", () => stage.requests().length === 2);
+  });
+
+  it("stops asking when ten requests lie open", async () => {
+    const stage = new Stage();
+    for (let i = 0; i < 10; i++) {
+      stage.hub.put(CertificateSigningRequest, {
+        metadata: { name: `c1-old${i}`, labels: { "open-cluster-management.io/cluster-name": "c1" } },
+        spec: { request: "", signerName: "kubernetes.io/kube-apiserver-client" },
+      });
+    }
+    stage.start();
+    await stage.until("the cluster", () => stage.hub.read(ManagedCluster, "c1") !== undefined);
+    await stage.settle();
+    expect(stage.requests()).toHaveLength(10);
+  });
+
+  it("goes on when the hub is not there at first", async () => {
+    const stage = new Stage();
+    stage.hub.beforeWrite(() => {
+      throw new KubeError("unreachable", "nobody answers");
+    });
+    stage.start();
+    await stage.until("a try", () => stage.hub.writes.length > 0);
+    await stage.settle();
+    stage.hub.beforeWrite(() => {});
+    stage.clock.advance(10_000);
+    await stage.until("a request", () => stage.requests().length > 0);
+  });
+});
+
+describe("a cluster that has joined", () => {
+  it("asks for nothing when its agent starts again", async () => {
+    const stage = new Stage();
+    const stop = stage.start();
+    await stage.join();
+    await stop();
+    stage.connections.length = 0;
+
+    stage.start();
+    await stage.until("a connection", () => stage.connections.length > 0);
+    await stage.settle();
+    expect(stage.connections[0]).not.toContain("bootstrap-token");
+    expect(stage.requests()).toHaveLength(1);
+    expect(stage.hub.writes.filter(({ kind, verb }) => kind === "ManagedCluster" && verb === "create")).toHaveLength(1);
+  });
+
+  it("renews its identity in time, under its own name, and changes over", async () => {
+    const stage = new Stage();
+    stage.start();
+    await stage.join();
+    const first = stage.stored("tls.crt");
+    const agent = stage.stored("agent-name");
+    await stage.settle();
+
+    stage.clock.advance(0.8 * HOUR - 1);
+    await stage.settle();
+    expect(stage.requests()).toHaveLength(1);
+    stage.clock.advance(1);
+    await stage.until("a renewal", () => stage.requests().length === 2);
+    stage.sign();
+    await stage.until("the change", () => stage.connections.length === 3);
+
+    expect(stage.stored("tls.crt")).not.toBe(first);
+    expect(stage.stored("agent-name")).toBe(agent);
+    expect(stage.connections.filter((text) => text.includes("bootstrap-token"))).toHaveLength(1);
+    const conditions = stage.hub.read(ManagedCluster, "c1")?.status?.conditions;
+    expect(conditions).toMatchObject([
+      { type: "ClusterCertificateRotated", status: "True", reason: "ClientCertificateUpdated" },
+    ]);
+  });
+
+  it("asks to join anew when its identity ran out", async () => {
+    const stage = new Stage();
+    stage.start();
+    await stage.join();
+    await stage.settle();
+    stage.clock.advance(2 * HOUR);
+    await stage.until("the bootstrap identity", () => stage.connections.length === 3);
+    expect(stage.connections[2]).toBe(bootstrapKubeconfig);
+  });
+
+  it("gets its identity back without a person when somebody deletes it", async () => {
+    const stage = new Stage();
+    stage.start();
+    await stage.join();
+    await stage.settle();
+    stage.spoke.drop(Secret, SECRET);
+    await stage.until("a request", () => stage.requests().length === 2);
+    stage.sign();
+    await stage.until("the change", () => stage.connections.length === 3);
+    expect(stage.connections.filter((text) => text.includes("bootstrap-token"))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,232 @@
+/** One spoke's registration, from the first question to the hub until the agent is told to stop. */
+import { randomInt } from "node:crypto";
+import { ClusterCondition, ManagedCluster } from "#api/cluster";
+import { Namespace, Secret } from "#api/core";
+import type { Condition } from "#api/meta";
+import { isAlreadyExists, isForbidden, isNotFound, type KubeconfigCluster, KubeconfigError } from "#kube";
+import type { Clock } from "#lib/clock";
+import { setCondition } from "#lib/conditions";
+import type { Logger } from "#lib/log";
+import { backoffDelay } from "#lib/queue";
+import { type Cluster, type Controller, runControllers } from "#runtime";
+import { type Asking, certificateController } from "./certificate.controller.ts";
+import { clusterEntryController, type SpokeEndpoint } from "./cluster-entry.controller.ts";
+import {
+  currentHub,
+  HUB_SECRET,
+  type HubIdentity,
+  type HubTarget,
+  hubIdentity,
+  identityKubeconfig,
+  isUnusable,
+} from "./hub-identity.ts";
+import { agentLeaseController } from "./lease.controller.ts";
+import { agentStatusController } from "./status.controller.ts";
+
+/** Where agents live on a spoke, unless told otherwise. */
+export const AGENT_NAMESPACE = "open-cluster-management-agent";
+
+export interface RegistrationAgentOptions {
+  /** The cluster that joins. Its ClusterClaim and ClusterProperty kinds must be installed. */
+  spoke: Cluster;
+  clusterName: string;
+  /** One agent of possibly several of this cluster; what the stored identity says, or a random name, unless told. */
+  agentName?: string;
+  /** Text of a kubeconfig for the hub that may ask to join and no more. */
+  bootstrapKubeconfig: string;
+  /** Connects to the hub as the kubeconfig says; the agent closes the connection. */
+  connectHub(kubeconfig: string): Cluster | Promise<Cluster>;
+  /** Where the spoke's API server is reached by others. */
+  endpoints?: readonly SpokeEndpoint[];
+  /** Written when the ManagedCluster is created. */
+  leaseDurationSeconds?: number;
+  /** Asked for with every certificate; the hub's choice unless told. */
+  certificateSeconds?: number;
+  namespace?: string;
+  clock: Clock;
+  log: Logger;
+  signal: AbortSignal;
+  random?: () => number;
+}
+
+/** A hub that comes back should hear from us before it gives us up, even with a short lease. */
+const BACKOFF = { base: 100, cap: 5_000 };
+
+/**
+ * Joins the hub and stays joined: gets an identity if there is none that is good, works with it, and changes over
+ * to the next when it is renewed. Ends when `signal` fires, and for a bootstrap kubeconfig that leads nowhere.
+ */
+export async function runRegistrationAgent(options: RegistrationAgentOptions): Promise<void> {
+  const { clock, log, signal, clusterName } = options;
+  const agent = new RegistrationAgent(options);
+  for (let failures = 0; !signal.aborted; ) {
+    try {
+      await agent.nextPhase();
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn("registration failed and is tried again", { cluster: clusterName, error });
+      await pause(clock, backoffDelay(BACKOFF, failures++), signal);
+    }
+  }
+}
+
+class RegistrationAgent {
+  readonly #options: RegistrationAgentOptions;
+  readonly #namespace: string;
+  readonly #target: HubTarget;
+  readonly #random: () => number;
+  /** Outlives the phases: a certificate asked for in one may be answered in the next. */
+  readonly #asking: Asking = {};
+  #agentName: string | undefined;
+
+  constructor(options: RegistrationAgentOptions) {
+    const { clusterName, agentName, bootstrapKubeconfig, namespace = AGENT_NAMESPACE, random = Math.random } = options;
+    this.#options = options;
+    this.#namespace = namespace;
+    this.#random = random;
+    this.#agentName = agentName;
+    const hub = bootstrapHub(bootstrapKubeconfig);
+    this.#target = { hub, clusterName, ...(agentName !== undefined && { agentName }) };
+  }
+
+  /** Works with the stored identity, or gets one; returns when the next phase begins. */
+  async nextPhase(): Promise<void> {
+    const { clock, log, clusterName } = this.#options;
+    const identity = hubIdentity(await this.#storedSecret(), this.#target, clock.now());
+    if (!isUnusable(identity)) {
+      this.#agentName = identity.agentName;
+      return await this.#work(identity);
+    }
+    this.#agentName ??= randomName();
+    log.info("asks to join the hub", { cluster: clusterName, agent: this.#agentName, because: identity.why });
+    await this.#bootstrap(this.#agentName);
+  }
+
+  async #bootstrap(agentName: string): Promise<void> {
+    const { connectHub, bootstrapKubeconfig } = this.#options;
+    await this.#ensureNamespace();
+    await this.#phase(await connectHub(bootstrapKubeconfig), (hub, end) => [
+      this.#clusterEntry(hub, "bootstrap"),
+      this.#certificate({ hub, agentName, found: end }),
+    ]);
+  }
+
+  async #work(identity: HubIdentity): Promise<void> {
+    const { spoke, connectHub, clusterName, clock, log } = this.#options;
+    const random = this.#random;
+    const hub = await connectHub(identityKubeconfig(this.#target.hub, identity));
+    const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
+
+    const report = async (claim: Pick<Condition, "status" | "reason" | "message">) => {
+      const cluster = clusters.get(clusterName);
+      if (!cluster) return;
+      const type = ClusterCondition.CertificateRotated;
+      const conditions = setCondition(cluster.status?.conditions, { type, ...claim }, clock.now());
+      await hub.commit(ManagedCluster, cluster, { ...cluster, status: { ...cluster.status, conditions } });
+    };
+    const found = (end: () => void) => (other: HubIdentity) => {
+      if (other.certificate !== identity.certificate) end(); // renewed: change over
+    };
+    await this.#phase(
+      hub,
+      (_, end) => [
+        this.#certificate({ hub, agentName: identity.agentName, found: found(end), report }),
+        this.#clusterEntry(hub, "joined"),
+        agentStatusController({ hub, spoke, clusterName, clock, log }),
+        agentLeaseController({ hub, clusterName, clock, random }),
+      ],
+      identity.notAfter,
+    );
+  }
+
+  /** Runs controllers until one of them ends the phase, its time is over, or the agent stops. */
+  async #phase(
+    hub: Cluster,
+    controllers: (hub: Cluster, end: () => void) => Controller[],
+    until?: Date,
+  ): Promise<void> {
+    const { clock, log, signal } = this.#options;
+    const over = new AbortController();
+    const end = () => over.abort();
+    signal.addEventListener("abort", end, { once: true });
+    const cancel = until ? clock.after(until.getTime() - clock.now().getTime(), end) : () => {};
+    try {
+      if (signal.aborted) return;
+      await runControllers({ controllers: controllers(hub, end), clock, log, backoff: BACKOFF, signal: over.signal });
+    } finally {
+      cancel();
+      signal.removeEventListener("abort", end);
+      hub.client.close();
+    }
+  }
+
+  #clusterEntry(hub: Cluster, phase: "bootstrap" | "joined"): Controller {
+    const { clusterName, endpoints = [], leaseDurationSeconds } = this.#options;
+    return clusterEntryController({
+      hub,
+      clusterName,
+      endpoints,
+      phase,
+      ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }),
+    });
+  }
+
+  #certificate(phase: Pick<Parameters<typeof certificateController>[0], "hub" | "agentName" | "found" | "report">) {
+    const { spoke, clock, log, certificateSeconds } = this.#options;
+    return certificateController({
+      spoke,
+      namespace: this.#namespace,
+      target: this.#target,
+      asking: this.#asking,
+      ...(certificateSeconds !== undefined && { expirationSeconds: certificateSeconds }),
+      clock,
+      log,
+      random: this.#random,
+      ...phase,
+    });
+  }
+
+  async #storedSecret(): Promise<Secret | undefined> {
+    try {
+      return await this.#options.spoke.client.get(Secret, `${this.#namespace}/${HUB_SECRET}`);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Whoever installs agents makes their namespace; on a bare cluster there is nobody else. */
+  async #ensureNamespace(): Promise<void> {
+    try {
+      await this.#options.spoke.client.create(Namespace, { metadata: { name: this.#namespace } });
+    } catch (error) {
+      if (!isAlreadyExists(error) && !isForbidden(error)) throw error;
+    }
+  }
+}
+
+function bootstrapHub(kubeconfig: string): KubeconfigCluster {
+  const hub = currentHub(kubeconfig, "the bootstrap kubeconfig");
+  if (hub) return hub;
+  throw new KubeconfigError("the bootstrap kubeconfig has no current context that leads to a cluster");
+}
+
+const NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+/** Five characters, as upstream names its agents. */
+function randomName(): string {
+  return Array.from({ length: 5 }, () => NAME_CHARACTERS.charAt(randomInt(NAME_CHARACTERS.length))).join("");
+}
+
+function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = clock.after(ms, finish);
+    signal.addEventListener("abort", finish, { once: true });
+    function finish(): void {
+      cancel();
+      signal.removeEventListener("abort", finish);
+      resolve();
+    }
+  });
+}

@@ -1,0 +1,124 @@
+/**
+ * Tells the hub how the cluster is: joined, available, how big, which version, and what it claims about itself.
+ *
+ * Key     ManagedCluster name
+ * Reads   ManagedCluster (hub); Node, ClusterClaim, ClusterProperty, /livez and /version (spoke)
+ * Writes  ManagedCluster status: Joined, Available, capacity, allocatable, version, clusterClaims; Events (hub)
+ * Twin    ocm:pkg/registration/spoke/managedcluster/status_controller.go
+ */
+import { ClusterProperty } from "#api/about";
+import { ClusterClaim, ClusterCondition, ManagedCluster } from "#api/cluster";
+import { Node } from "#api/core";
+import { Event } from "#api/events";
+import { type Client, isForbidden, isNotFound } from "#kube";
+import type { Clock } from "#lib/clock";
+import { findCondition } from "#lib/conditions";
+import { isObject, parseJson } from "#lib/json";
+import type { Logger } from "#lib/log";
+import { again, type Cluster, type Controller, done } from "#runtime";
+import { clusterEvent } from "../cluster-event.ts";
+import { EventReason } from "../reasons.ts";
+import { reportedClaims } from "./claims.ts";
+import { reported, type Sight } from "./report.ts";
+
+/** How often the spoke's health is looked at when nothing changes. */
+const HEALTH_PERIOD = 60_000;
+/** A failing spoke is looked at more often, and called unavailable when it fails for so long. */
+const DOUBT_PERIOD = 5_000;
+const DOUBT_LIMIT = 20_000;
+
+export interface AgentStatusOptions {
+  hub: Cluster;
+  spoke: Cluster;
+  clusterName: string;
+  clock: Clock;
+  log: Logger;
+}
+
+export function agentStatusController({ hub, spoke, clusterName, clock, log }: AgentStatusOptions): Controller {
+  const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
+  const nodes = spoke.cache(Node);
+  const claims = spoke.cache(ClusterClaim);
+  const properties = spoke.cache(ClusterProperty);
+  const own = () => clusterName;
+  let failingSince: number | undefined;
+
+  return {
+    name: "cluster-report",
+    triggers: [
+      clusters.keyedBy(({ metadata }) => metadata.name),
+      nodes.keyedBy(own),
+      claims.keyedBy(own),
+      properties.keyedBy(own),
+    ],
+
+    async reconcile() {
+      const cluster = clusters.get(clusterName);
+      if (!cluster || conditionOf(cluster, ClusterCondition.HubAccepted) !== "True") return done;
+      // With a clock that is off, the times that we write would mislead; the hub says when it is right again.
+      if (conditionOf(cluster, ClusterCondition.ClockSynced) === "False") return done;
+
+      const sight = await look();
+      const now = clock.now();
+      const after = reported(cluster, sight, now);
+      await hub.commit(ManagedCluster, cluster, after);
+      await announce(cluster, after, now);
+      return again(sight.health === "ok" ? HEALTH_PERIOD : DOUBT_PERIOD);
+    },
+  };
+
+  async function look(): Promise<Sight> {
+    try {
+      await checkHealth(spoke.client);
+      const version = gitVersion(await spoke.client.raw("/version"));
+      failingSince = undefined;
+      const seen = reportedClaims(properties.list(), claims.list());
+      return { health: "ok", version, nodes: nodes.list(), claims: seen };
+    } catch (error) {
+      const now = clock.now().getTime();
+      failingSince ??= now;
+      if (now - failingSince < DOUBT_LIMIT) return { health: "doubtful" };
+      return { health: "failing", why: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async function announce(before: ManagedCluster, after: ManagedCluster, now: Date): Promise<void> {
+    const status = conditionOf(after, ClusterCondition.Available);
+    if (status === conditionOf(before, ClusterCondition.Available) || status === undefined) return;
+    const reason = status === "True" ? EventReason.available : EventReason.unavailable;
+    const event = clusterEvent(
+      after,
+      {
+        type: status === "True" ? "Normal" : "Warning",
+        reason,
+        action: reason,
+        note: `The managed cluster (${clusterName}) is ${status === "True" ? "" : "not "}available.`,
+        reportingController: "klusterlet-agent",
+        reportingInstance: "klusterlet-agent",
+      },
+      now,
+    );
+    // The condition has said it already; a lost event must not make us say it again.
+    await hub.client.create(Event, event).catch((cause: unknown) => log.warn("cannot write an event", { cause }));
+  }
+}
+
+/** Old servers have no /livez, and some keep it from strangers. */
+async function checkHealth(client: Client): Promise<void> {
+  try {
+    await client.raw("/livez");
+  } catch (error) {
+    if (!isNotFound(error) && !isForbidden(error)) throw error;
+    await client.raw("/healthz");
+  }
+}
+
+function gitVersion(text: string): string {
+  const answer = parseJson(text);
+  if (isObject(answer) && typeof answer.gitVersion === "string") return answer.gitVersion;
+  throw new Error("its answer to /version names no gitVersion");
+}
+
+function conditionOf({ status }: ManagedCluster, type: string): string | undefined {
+  return findCondition(status?.conditions, type)?.status;
+}

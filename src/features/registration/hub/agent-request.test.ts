@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import type { CertificateSigningRequest } from "#api/certificates";
+import { createCertificateRequest, generateKeyPair } from "#lib/pki";
+import { agentRequest } from "./agent-request.ts";
+
+const { privateKey: key } = generateKeyPair();
+const PREFIX = "system:open-cluster-management:";
+const COMMON = `${PREFIX}managed-clusters`;
+const CLUSTER = "open-cluster-management.io/cluster-name";
+const ADDON = "open-cluster-management.io/addon-name";
+
+interface Asked {
+  labels?: Record<string, string>;
+  cn?: string;
+  o?: string[];
+  ou?: string[];
+  dns?: string[];
+  signer?: string;
+  usages?: string[];
+  request?: string;
+}
+
+function request(asked: Asked = {}): CertificateSigningRequest {
+  const {
+    labels = { [CLUSTER]: "c1" },
+    cn = `${PREFIX}c1:abcde`,
+    o = [`${PREFIX}c1`, COMMON],
+    ou = [],
+    dns = [],
+  } = asked;
+  const pem = createCertificateRequest({
+    subject: { commonName: cn, organizations: o, organizationalUnits: ou },
+    dnsNames: dns,
+    key,
+  });
+  return {
+    apiVersion: "certificates.k8s.io/v1",
+    kind: "CertificateSigningRequest",
+    metadata: { name: "c1-x", labels },
+    spec: {
+      request: asked.request ?? Buffer.from(pem).toString("base64"),
+      signerName: asked.signer ?? "kubernetes.io/kube-apiserver-client",
+      usages: asked.usages ?? ["digital signature", "key encipherment", "client auth"],
+    },
+  };
+}
+
+describe("a request that an agent makes", () => {
+  it.each<[string, Asked]>([
+    ["as our agent writes it", {}],
+    ["without the common group, which older agents leave out", { o: [`${PREFIX}c1`] }],
+    ["with the groups in another order", { o: [COMMON, `${PREFIX}c1`] }],
+    ["without key encipherment, which an ECDSA key does not need", { usages: ["digital signature", "client auth"] }],
+  ])("is recognised %s", (_, asked) => {
+    expect(agentRequest(request(asked))).toEqual({ cluster: "c1", user: `${PREFIX}c1:abcde` });
+  });
+});
+
+describe("a request is not an agent's", () => {
+  it.each<[string, Asked]>([
+    ["without the cluster's label", { labels: {} }],
+    ["with an empty label", { labels: { [CLUSTER]: "" } }],
+    ["of an add-on", { labels: { [CLUSTER]: "c1", [ADDON]: "x" } }],
+    ["whose label names another cluster than the subject", { labels: { [CLUSTER]: "c2" } }],
+    ["whose label is the beginning of the cluster's name", { labels: { [CLUSTER]: "c" } }],
+    ["whose common name is of a cluster that begins alike", { cn: `${PREFIX}c11:abcde` }],
+    ["whose common name is of another cluster", { cn: `${PREFIX}c2:abcde` }],
+    ["whose subject agrees with itself on another cluster", { cn: `${PREFIX}c2:abcde`, o: [`${PREFIX}c2`, COMMON] }],
+    ["whose group begins alike", { o: [`${PREFIX}c11`, COMMON] }],
+    ["whose group is of another cluster", { o: [`${PREFIX}c2`, COMMON] }],
+    ["with the group of another cluster beside its own", { o: [`${PREFIX}c1`, `${PREFIX}c2`, COMMON] }],
+    ["that asks to be an administrator too", { o: [`${PREFIX}c1`, COMMON, "system:masters"] }],
+    ["with only the common group", { o: [COMMON] }],
+    ["without groups", { o: [] }],
+    ["of no agent in particular", { cn: `${PREFIX}c1:` }],
+    ["without an agent", { cn: `${PREFIX}c1` }],
+    ["without a common name", { cn: "" }],
+    ["whose agent has a colon in its name, because users of add-ons are spelt so", { cn: `${PREFIX}c1:addon:x` }],
+    [
+      "of a cluster called `cluster` that wants to be an add-on of another",
+      {
+        labels: { [CLUSTER]: "cluster" },
+        cn: `${PREFIX}cluster:victim:addon:x:agent:x`,
+        o: [`${PREFIX}cluster`],
+      },
+    ],
+    [
+      "of a cluster named like the common group",
+      { labels: { [CLUSTER]: "managed-clusters" }, cn: `${PREFIX}managed-clusters:abcde`, o: [COMMON] },
+    ],
+    ["whose common name only contains the right one", { cn: `x${PREFIX}c1:abcde` }],
+    ["with an organizational unit", { ou: ["x"] }],
+    ["that names a host", { dns: ["hub.example"] }],
+    ["for the kubelet's signer", { signer: "kubernetes.io/kube-apiserver-client-kubelet" }],
+    ["for the serving signer", { signer: "kubernetes.io/kubelet-serving" }],
+    ["to serve", { usages: ["digital signature", "key encipherment", "client auth", "server auth"] }],
+    ["to sign", { usages: ["cert sign", "client auth"] }],
+    ["for nothing", { usages: [] }],
+    ["that cannot be read", { request: Buffer.from("nonsense").toString("base64") }],
+    [
+      "that is a certificate instead",
+      { request: Buffer.from("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n").toString("base64") },
+    ],
+    ["that is empty", { request: "" }],
+  ])("%s", (_, asked) => {
+    expect(agentRequest(request(asked))).toBeUndefined();
+  });
+});

@@ -1,0 +1,37 @@
+/**
+ * Keeps the ClusterRoles that all clusters' bindings name, as long as there is a cluster.
+ *
+ * Key     "common": there is one thing to look after
+ * Reads   ManagedCluster, ClusterRole
+ * Writes  ClusterRole
+ * Twin    ocm:pkg/registration/hub/managedcluster/controller.go
+ */
+import { ManagedCluster } from "#api/cluster";
+import { ClusterRole } from "#api/rbac";
+import { type Cluster, type Controller, done, forEach } from "#runtime";
+import { CLUSTER_OBJECTS, commonRoles } from "./cluster-rbac.ts";
+import { ensure } from "./ensure.ts";
+
+const KEY = "common";
+
+export function commonRolesController({ hub }: { hub: Cluster }): Controller {
+  const clusters = hub.cache(ManagedCluster);
+  const roles = hub.cache(ClusterRole, { labelSelector: CLUSTER_OBJECTS });
+  const wished = commonRoles();
+  const names = new Set(wished.map(({ metadata }) => metadata.name));
+
+  return {
+    name: "cluster-common-roles",
+    triggers: [clusters.keyedBy(() => KEY), roles.keyedBy((role) => (names.has(role.metadata.name) ? KEY : undefined))],
+
+    async reconcile() {
+      const isNeeded = clusters.list().length > 0;
+      await forEach(wished, async (role) => {
+        const current = roles.get(role.metadata.name ?? "");
+        if (isNeeded) await ensure(hub, ClusterRole, current, role);
+        else if (current) await hub.remove(ClusterRole, current);
+      });
+      return done;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/**
+ * Says on every set how many clusters it holds. The number in the message makes each change of membership a
+ * change of the set, which is what wakes those who work with sets.
+ *
+ * Key     ManagedClusterSet name
+ * Reads   ManagedClusterSet, ManagedCluster
+ * Writes  ManagedClusterSet condition ClusterSetEmpty
+ * Twin    ocm:pkg/registration/hub/managedclusterset/controller.go
+ */
+import { ClusterLabel, ClusterSetCondition, ManagedCluster, ManagedClusterSet, selectorOfSet } from "#api/cluster";
+import type { Clock } from "#lib/clock";
+import { setCondition } from "#lib/conditions";
+import { describe, isDeleting } from "#lib/meta";
+import { type LabelMatcher, labelSelector, SelectorError } from "#lib/selectors";
+import { type Cluster, type Controller, done, Terminal } from "#runtime";
+import { Reason } from "../reasons.ts";
+
+export function setStatusController({ hub, clock }: { hub: Cluster; clock: Clock }): Controller {
+  const sets = hub.cache(ManagedClusterSet);
+  const clusters = hub.cache(ManagedCluster);
+  const setsByType = sets.indexBy((set) => set.spec.clusterSelector.selectorType);
+
+  return {
+    name: "cluster-set-status",
+    triggers: [sets.keyedBy((set) => set.metadata.name), clusters.keyedBy(setsThatMayHold)],
+
+    async reconcile(name) {
+      const set = sets.get(name);
+      if (!set || isDeleting(set)) return done;
+      const selected = matcherOf(set);
+      const members = clusters.list().filter(({ metadata }) => selected.matches(metadata.labels));
+      await hub.commit(ManagedClusterSet, set, counted(set, members.length, clock.now()));
+      return done;
+    },
+  };
+
+  function setsThatMayHold({ metadata }: ManagedCluster): string[] {
+    const selecting = setsByType.at("LabelSelector").map((set) => set.metadata.name);
+    const own = metadata.labels?.[ClusterLabel.set];
+    return own ? [own, ...selecting] : selecting;
+  }
+}
+
+function matcherOf(set: ManagedClusterSet): LabelMatcher {
+  try {
+    return labelSelector(selectorOfSet(set));
+  } catch (cause) {
+    if (!(cause instanceof SelectorError)) throw cause;
+    throw new Terminal(`${describe(set)} has a selector that cannot be understood: ${cause.message}`, { cause });
+  }
+}
+
+/** The set, saying how many clusters it holds. */
+export function counted(set: ManagedClusterSet, count: number, now: Date): ManagedClusterSet {
+  const type = ClusterSetCondition.Empty;
+  const condition =
+    count === 0
+      ? ({ type, status: "True", reason: Reason.setEmpty, message: "No ManagedCluster selected" } as const)
+      : ({ type, status: "False", reason: Reason.setNotEmpty, message: `${count} ManagedClusters selected` } as const);
+  return { ...set, status: { ...set.status, conditions: setCondition(set.status?.conditions ?? [], condition, now) } };
+}
