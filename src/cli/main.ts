@@ -1,1 +1,50 @@
-console.log("x")
+#!/usr/bin/env node
+/** The command line. Data goes to stdout, talk to stderr; the exit code says how it ended. */
+import { Command, CommanderError } from "commander";
+import { UserError, version } from "#app";
+import { KubeconfigError, KubeError } from "#kube";
+import { apiserverCommand } from "./commands/apiserver.ts";
+import { downCommand } from "./commands/down.ts";
+import { getCommand } from "./commands/get.ts";
+import { upCommand } from "./commands/up.ts";
+import { versionCommand } from "./commands/version.ts";
+import { say } from "./terminal.ts";
+
+const ExitCode = { done: 0, failed: 1, usage: 2 } as const;
+
+const program = new Command("capstan")
+  .description("A hub-and-spoke control plane for fleets of Kubernetes clusters.")
+  .version(version(), "-V, --version", "print the version")
+  .helpCommand(false)
+  .showSuggestionAfterError()
+  .showHelpAfterError("Run with --help to see what there is.")
+  .exitOverride()
+  .configureOutput({ writeErr: (text) => process.stderr.write(text) });
+
+for (const command of [upCommand(), downCommand(), getCommand(), apiserverCommand(), versionCommand()]) {
+  program.addCommand(inherit(command));
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeFor(error);
+}
+
+/** Subcommands fail as the program does: by throwing, so that there is one place that ends the process. */
+function inherit(command: Command): Command {
+  command.exitOverride().copyInheritedSettings(program);
+  for (const inner of command.commands) inherit(inner);
+  return command;
+}
+
+function exitCodeFor(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage;
+  if (error instanceof UserError || error instanceof KubeconfigError || error instanceof KubeError) {
+    say(`capstan: ${error.message}`);
+    return ExitCode.failed;
+  }
+  say(`capstan: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  say("This is a fault of Capstan. Please report it with the lines above.");
+  return ExitCode.failed;
+}

@@ -1,0 +1,173 @@
+/** What an administrator does to make a hub and to let a cluster in, by the API alone. */
+import { CustomResourceDefinition } from "#api/apiextensions";
+import { TokenRequest } from "#api/authentication";
+import { CertificateSigningRequest } from "#api/certificates";
+import { CLUSTER_LEASE, ClusterCondition, ClusterLabel, ManagedCluster, ManagedClusterSetBinding } from "#api/cluster";
+import { Lease } from "#api/coordination";
+import { Namespace, ServiceAccount } from "#api/core";
+import { ClusterProfile } from "#api/inventory";
+import { apiVersionOf, type Kind, type KubeObject, keyOf, kind } from "#api/meta";
+import { Bootstrap, bootstrapObjects, hubCrds, spokeCrds } from "#features/registration/hub";
+import { type Client, type Draft, isAlreadyExists, isNotFound, type Kubeconfig, kubeconfigFor } from "#kube";
+import { timestamp } from "#lib/clock";
+import { findCondition, isTrue } from "#lib/conditions";
+
+/** The namespace of the demonstration fleet, and the set that is bound to it. */
+export const FLEET_NAMESPACE = "fleet-system";
+const FLEET_SET = "default";
+
+/** Losses should show while one looks. */
+const FLEET_LEASE_SECONDS = 3;
+
+/** A bootstrap token is for joining now; a later join asks for a new one. */
+const TOKEN_SECONDS = 3600;
+
+/** Installs kinds, roles and the namespace of the fleet on a hub. Doing it again changes nothing. */
+export async function prepareHub(hub: Client): Promise<void> {
+  await installDefinitions(hub, hubCrds);
+  for (const object of bootstrapObjects()) await ensure(hub, kindOf(object), object);
+  await ensure(hub, Namespace, { metadata: { name: FLEET_NAMESPACE } });
+  await ensure(hub, ManagedClusterSetBinding, {
+    metadata: { namespace: FLEET_NAMESPACE, name: FLEET_SET },
+    spec: { clusterSet: FLEET_SET },
+  });
+}
+
+/** Installs the kinds by which a spoke tells about itself, and the namespace of its agent. */
+export async function prepareSpoke(spoke: Client, agentNamespace: string): Promise<void> {
+  await installDefinitions(spoke, spokeCrds);
+  await ensure(spoke, Namespace, { metadata: { name: agentNamespace } });
+}
+
+/** A kubeconfig with which a cluster can ask the hub to be let in. */
+export async function bootstrapKubeconfig(hub: Client, authority: string): Promise<Kubeconfig> {
+  const account = `${Bootstrap.namespace}/${Bootstrap.serviceAccount}`;
+  const { status } = await hub.createSub<TokenRequest, ServiceAccount>(ServiceAccount, account, "token", {
+    apiVersion: apiVersionOf(TokenRequest),
+    kind: TokenRequest.kind,
+    metadata: {},
+    spec: { expirationSeconds: TOKEN_SECONDS },
+  });
+  return kubeconfigFor({ name: "hub", server: hub.server, ca: authority, token: status?.token ?? "" });
+}
+
+/** Lets a cluster in as `accept` does: approves its requests and says that the hub accepts it. Waits for it to ask. */
+export async function accept(hub: Client, name: string, signal: AbortSignal): Promise<void> {
+  const one = { fieldSelector: `metadata.name=${name}` };
+  const cluster = await until(hub, ManagedCluster, one, () => true, signal);
+  if (!cluster.spec?.hubAcceptsClient) {
+    await hub.patch(ManagedCluster, name, {
+      spec: { hubAcceptsClient: true, leaseDurationSeconds: FLEET_LEASE_SECONDS },
+    });
+  }
+  if (isTrue(cluster.status?.conditions, ClusterCondition.Joined)) return; // it has its certificate already
+  // First its rights, then its certificate: an agent that comes too early is refused and waits before it tries again.
+  await until(
+    hub,
+    ManagedCluster,
+    one,
+    ({ status }) => isTrue(status?.conditions, ClusterCondition.HubAccepted),
+    signal,
+  );
+  const labelSelector = `${ClusterLabel.name}=${name}`;
+  const request = await until(hub, CertificateSigningRequest, { labelSelector }, isFromBootstrap, signal);
+  if (isDecided(request)) return;
+  const now = timestamp(new Date());
+  const approved = {
+    type: "Approved" as const,
+    status: "True" as const,
+    reason: "AcceptedByAdministrator",
+    message: "The administrator of the hub accepted the cluster.",
+    lastUpdateTime: now,
+    lastTransitionTime: now,
+  };
+  const conditions = [...(request.status?.conditions ?? []), approved];
+  await hub.update(
+    CertificateSigningRequest,
+    { ...request, status: { ...request.status, conditions } },
+    { subresource: "approval" },
+  );
+}
+
+function isFromBootstrap({ spec }: CertificateSigningRequest): boolean {
+  return spec.username === Bootstrap.user;
+}
+
+function isDecided({ status }: CertificateSigningRequest): boolean {
+  return (status?.conditions ?? []).some(({ type }) => type === "Approved" || type === "Denied");
+}
+
+/**
+ * Waits until a cluster has joined, answers, and is in the inventory. What the hub says of a cluster may date from
+ * before its agent stopped, so its lease must be younger than `since`.
+ */
+export async function untilWorking(hub: Client, name: string, since: Date, signal: AbortSignal): Promise<void> {
+  const lease = { namespace: name, fieldSelector: `metadata.name=${CLUSTER_LEASE}` };
+  await until(hub, Lease, lease, ({ spec }) => new Date(spec?.renewTime ?? 0) >= since, signal);
+  await until(
+    hub,
+    ManagedCluster,
+    { fieldSelector: `metadata.name=${name}` },
+    ({ status, metadata }) =>
+      metadata.deletionTimestamp === undefined &&
+      isTrue(status?.conditions, ClusterCondition.Joined) &&
+      isTrue(status?.conditions, ClusterCondition.Available),
+    signal,
+  );
+  const profile = { namespace: FLEET_NAMESPACE, fieldSelector: `metadata.name=${name}` };
+  await until(
+    hub,
+    ClusterProfile,
+    profile,
+    ({ status }) => findCondition(status?.conditions, "Joined") !== undefined,
+    signal,
+  );
+}
+
+async function installDefinitions(client: Client, definitions: readonly CustomResourceDefinition[]): Promise<void> {
+  await Promise.all(
+    definitions.map(async (definition) => {
+      await ensure(client, CustomResourceDefinition, definition);
+      const one = { fieldSelector: `metadata.name=${definition.metadata.name}` };
+      await until(client, CustomResourceDefinition, one, isEstablished, AbortSignal.timeout(30_000));
+    }),
+  );
+}
+
+function isEstablished({ status }: CustomResourceDefinition): boolean {
+  return isTrue(status?.conditions, "Established");
+}
+
+async function ensure<T extends KubeObject>(client: Client, kind: Kind<T>, object: Draft<T>): Promise<void> {
+  const key = keyOf(object as unknown as T);
+  try {
+    await client.get(kind, key);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    await client.create(kind, object).catch((failure: unknown) => {
+      if (!isAlreadyExists(failure)) throw failure;
+    });
+  }
+}
+
+/** Watches until an object fulfils the condition, however often the stream ends in between. */
+async function until<T extends KubeObject>(
+  client: Client,
+  kind: Kind<T>,
+  scope: { namespace?: string; labelSelector?: string; fieldSelector?: string },
+  fulfilled: (object: T) => boolean,
+  signal: AbortSignal,
+): Promise<T> {
+  for (;;) {
+    for await (const { type, object } of await client.watch(kind, { ...scope, signal })) {
+      if ((type === "ADDED" || type === "MODIFIED") && fulfilled(object)) return object;
+    }
+    signal.throwIfAborted();
+  }
+}
+
+function kindOf({ apiVersion, kind: name }: KubeObject): Kind<KubeObject> {
+  const [version = "", group = ""] = apiVersion.split("/").reverse();
+  const namespaced = ["ServiceAccount"].includes(name);
+  return kind<KubeObject>({ group, version, kind: name, plural: `${name.toLowerCase()}s`, namespaced });
+}

@@ -1,0 +1,22 @@
+/**
+ * Composition roots: the only place where API servers, connections, controllers, clocks and logs are put
+ * together to programs. Commands call these; nothing here prints.
+ */
+export {
+  accept,
+  bootstrapKubeconfig,
+  FLEET_NAMESPACE,
+  prepareHub,
+  prepareSpoke,
+  untilWorking,
+} from "./administrator.ts";
+export { runAgent } from "./agent.ts";
+export { type RunningApiServer, startApiServer } from "./apiserver.ts";
+export { down } from "./down.ts";
+export { FleetDirectory } from "./fleet-directory.ts";
+export { lockFleet } from "./fleet-lock.ts";
+export { runHub } from "./hub.ts";
+export { DEFAULT_FIRST_PORT } from "./ports.ts";
+export { type RunningFleet, up } from "./up.ts";
+export { UserError } from "./user-error.ts";
+export { version } from "./version.ts";

@@ -1,0 +1,56 @@
+/** Values that several commands take, read the same way everywhere. */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { InvalidArgumentError } from "commander";
+import type { LogLevel } from "#lib/log";
+
+export function defaultDirectory(): string {
+  return join(homedir(), ".capstan", "default");
+}
+
+export function count(min: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < min)
+      throw new InvalidArgumentError(`It must be a whole number of at least ${min}.`);
+    return value;
+  };
+}
+
+export function port(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 65535)
+    throw new InvalidArgumentError("It must be a port between 1 and 65535.");
+  return value;
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `90s`, `12h`, `1h30m`, `365d`; in milliseconds. */
+export function duration(text: string): number {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
+  if (parts.length === 0 || parts.map(([all]) => all).join("") !== text) {
+    throw new InvalidArgumentError("It must be a duration like 90s, 12h, 1h30m or 365d.");
+  }
+  return parts.reduce((total, [, amount, unit]) => total + Number(amount) * (UNITS[unit ?? ""] ?? 0), 0);
+}
+
+const CLUSTER_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+export function clusterNames(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  for (const name of names) {
+    if (!CLUSTER_NAME.test(name)) {
+      throw new InvalidArgumentError(
+        `${JSON.stringify(name)} is no cluster name: lower-case letters, digits and '-', at most 63.`,
+      );
+    }
+  }
+  if (new Set(names).size !== names.length) throw new InvalidArgumentError("A cluster is named twice.");
+  return names;
+}
+
+/** CAPSTAN_LOG says how much programs tell; `info` unless told. */
+export function logLevel(): LogLevel {
+  return process.env.CAPSTAN_LOG === "debug" ? "debug" : "info";
+}

@@ -1,0 +1,52 @@
+/** Which cluster a command means. */
+import { homedir } from "node:os";
+import type { Command } from "commander";
+import { FleetDirectory, UserError } from "#app";
+import { type Client, connectionOf, createClient, type Kubeconfig, loadKubeconfig } from "#kube";
+import { defaultDirectory } from "./options.ts";
+import { say } from "./terminal.ts";
+
+export interface TargetFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly dir?: string;
+}
+
+export function withTargetOptions(command: Command): Command {
+  return command
+    .option("--kubeconfig <file>", "the kubeconfig to use")
+    .option("--context <name>", "the context in it")
+    .option("--dir <dir>", "the folder of the fleet to use");
+}
+
+/** `--kubeconfig` and `--context`, else the fleet in `--dir`, else what kubectl would use, else the default fleet. */
+export async function connect(flags: TargetFlags): Promise<Client> {
+  return createClient({ connection: await connectionOf(await kubeconfigFor(flags), flags.context) });
+}
+
+async function kubeconfigFor({ kubeconfig, dir }: TargetFlags): Promise<Kubeconfig> {
+  const env = process.env.KUBECONFIG;
+  if (kubeconfig !== undefined) return loadKubeconfig({ path: kubeconfig });
+  if (dir !== undefined) return fleetKubeconfig(new FleetDirectory(dir));
+  const usual = await loadKubeconfig({ home: homedir(), ...(env !== undefined && { variable: env }) }).catch(
+    (error: unknown) => {
+      if (env) throw error;
+      return undefined;
+    },
+  );
+  if (usual && usual.contexts.length > 0) return usual;
+  const fleet = new FleetDirectory(defaultDirectory());
+  if (await fleet.readReady()) {
+    say(`Using the fleet in ${fleet.path}, because there is no kubeconfig.`);
+    return fleetKubeconfig(fleet);
+  }
+  throw new UserError(
+    "there is no kubeconfig and no fleet runs here; name a cluster with --kubeconfig or --dir, or start a fleet with `capstan up`",
+  );
+}
+
+async function fleetKubeconfig(fleet: FleetDirectory): Promise<Kubeconfig> {
+  if (!(await fleet.isFleet()))
+    throw new UserError(`there is no fleet in ${fleet.path}; start one with \`capstan up --dir ${fleet.path}\``);
+  return loadKubeconfig({ path: fleet.kubeconfig });
+}
