@@ -1,0 +1,218 @@
+/** A real control plane on loopback: etcd, kube-apiserver and kube-controller-manager, for as long as a test runs. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, openSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { connectionOf, createClient, kubeconfigFor, kubeconfigText } from "#kube";
+import { type CertificateAuthority, createCertificateAuthority, generateKeyPair, issueCertificate } from "#lib/pki";
+import type { TestServer } from "../support/servers.ts";
+
+const programs = process.env.KUBEBUILDER_ASSETS ?? fileURLToPath(new URL("../../.kube/bin", import.meta.url));
+
+/** Why there is no real control plane here; undefined when there is one. A missing one fails where it is required. */
+export function missingControlPlane(): string | undefined {
+  const missing = ["etcd", "kube-apiserver", "kube-controller-manager"].filter(
+    (name) => !existsSync(join(programs, name)),
+  );
+  if (missing.length === 0) return undefined;
+  const why = `${missing.join(", ")} not found in ${programs}; run \`npm run kube:build\``;
+  if (process.env.CAPSTAN_REQUIRE?.split(",").includes("kube")) throw new Error(why);
+  return why;
+}
+
+/** Starting takes three seconds on a quiet machine and ten on a busy one. */
+const START_PATIENCE_MS = 60_000;
+
+export async function startControlPlane(name: string): Promise<TestServer> {
+  const dir = await mkdtemp(join(tmpdir(), `capstan-kube-${name}-`));
+  const children: ChildProcess[] = [];
+  const close = async () => {
+    for (const child of children.reverse()) await end(child);
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    return await start(name, dir, children, close);
+  } catch (error) {
+    const logs = await Promise.all(
+      children.map(async ({ spawnfile }) => tail(join(dir, `${spawnfile.split("/").pop()}.log`))),
+    );
+    await close();
+    throw new Error(`the control plane ${name} did not start:\n${logs.join("\n")}`, { cause: error });
+  }
+}
+
+async function start(
+  name: string,
+  dir: string,
+  children: ChildProcess[],
+  close: () => Promise<void>,
+): Promise<TestServer> {
+  const [etcdPort, peerPort, port, managerPort] = await freePorts(4);
+  const keys = await writeKeys(dir);
+  const url = `https://127.0.0.1:${port}`;
+  const run = (program: string, args: string[]) => {
+    const log = openSync(join(dir, `${program}.log`), "a");
+    children.push(spawn(join(programs, program), args, { stdio: ["ignore", log, log] }));
+  };
+
+  run("etcd", [
+    `--data-dir=${join(dir, "etcd")}`,
+    "--unsafe-no-fsync",
+    `--listen-client-urls=http://127.0.0.1:${etcdPort}`,
+    `--advertise-client-urls=http://127.0.0.1:${etcdPort}`,
+    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
+    `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`,
+    `--initial-cluster=default=http://127.0.0.1:${peerPort}`,
+  ]);
+  run("kube-apiserver", [
+    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${port}`,
+    "--advertise-address=192.0.2.1", // loopback is refused here; nothing connects to it
+    `--tls-cert-file=${keys.file("serving.crt")}`,
+    `--tls-private-key-file=${keys.file("serving.key")}`,
+    `--client-ca-file=${keys.file("ca.crt")}`,
+    "--service-cluster-ip-range=10.96.0.0/16",
+    "--authorization-mode=Node,RBAC",
+    "--enable-bootstrap-token-auth=true",
+    "--allow-privileged=true",
+    "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+    `--service-account-key-file=${keys.file("accounts.pub")}`,
+    `--service-account-signing-key-file=${keys.file("accounts.key")}`,
+    `--requestheader-client-ca-file=${keys.file("ca.crt")}`,
+    "--requestheader-allowed-names=front-proxy-client",
+    "--requestheader-username-headers=X-Remote-User",
+    "--requestheader-group-headers=X-Remote-Group",
+    "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+  ]);
+
+  const kubeconfig = kubeconfigFor({ name, server: url, ca: keys.ca.certificate, ...keys.administrator });
+  const client = createClient({ connection: await connectionOf(kubeconfig) });
+  await until(async () => (await client.raw("/readyz")) === "ok");
+  const managerConfig = join(dir, "controller-manager.kubeconfig");
+  await writeFile(
+    managerConfig,
+    kubeconfigText(kubeconfigFor({ name, server: url, ca: keys.ca.certificate, ...keys.manager })),
+  );
+  run("kube-controller-manager", [
+    `--kubeconfig=${managerConfig}`,
+    `--authentication-kubeconfig=${managerConfig}`,
+    `--authorization-kubeconfig=${managerConfig}`,
+    "--bind-address=127.0.0.1",
+    `--secure-port=${managerPort}`,
+    `--cert-dir=${join(dir, "manager")}`,
+    "--leader-elect=false",
+    "--use-service-account-credentials=true",
+    "--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
+    `--service-account-private-key-file=${keys.file("accounts.key")}`,
+    `--root-ca-file=${keys.file("ca.crt")}`,
+    `--cluster-signing-cert-file=${keys.file("ca.crt")}`,
+    `--cluster-signing-key-file=${keys.file("ca.key")}`,
+  ]);
+  return {
+    name,
+    url,
+    authority: keys.ca.certificate,
+    kubeconfig,
+    client,
+    async close() {
+      client.close();
+      await close();
+    },
+  };
+}
+
+async function writeKeys(dir: string) {
+  const now = new Date();
+  const ca = createCertificateAuthority({ commonName: "test", now, years: 1 });
+  const folder = join(dir, "keys");
+  await mkdir(folder);
+  const file = (name: string) => join(folder, name);
+  const put = (name: string, text: string) => writeFile(file(name), text, { mode: 0o600 });
+
+  const serving = issued(
+    ca,
+    now,
+    { commonName: "kube-apiserver" },
+    {
+      dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
+      ipAddresses: ["127.0.0.1", "10.96.0.1"],
+    },
+  );
+  const accounts = generateKeyPair();
+  await Promise.all([
+    put("ca.crt", ca.certificate),
+    put("ca.key", ca.key),
+    put("serving.crt", serving.cert),
+    put("serving.key", serving.key),
+    put("accounts.key", accounts.privateKey),
+    put("accounts.pub", accounts.publicKey),
+  ]);
+  return {
+    ca,
+    file,
+    administrator: issued(ca, now, { commonName: "admin", organizations: ["system:masters"] }),
+    manager: issued(ca, now, { commonName: "system:kube-controller-manager" }),
+  };
+}
+
+function issued(
+  ca: CertificateAuthority,
+  now: Date,
+  subject: { commonName: string; organizations?: string[] },
+  names?: { dnsNames: string[]; ipAddresses: string[] },
+): { cert: string; key: string } {
+  const pair = generateKeyPair();
+  const cert = issueCertificate({
+    ca,
+    subject,
+    publicKey: pair.publicKey,
+    usages: ["digital signature", "key encipherment", names ? "server auth" : "client auth"],
+    notBefore: new Date(now.getTime() - 300_000),
+    notAfter: new Date(now.getTime() + 30 * 86_400_000),
+    ...names,
+  });
+  return { cert, key: pair.privateKey };
+}
+
+/** Ports that are free at this moment, all held until all are known. */
+async function freePorts(count: number): Promise<[number, number, number, number]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports as [number, number, number, number];
+}
+
+async function until(fulfilled: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + START_PATIENCE_MS;
+  for (;;) {
+    const ready = await fulfilled().catch((error: unknown) => {
+      if (Date.now() > deadline) throw error;
+      return false;
+    });
+    if (ready) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function tail(path: string): Promise<string> {
+  return `${path}:\n${(await readFile(path, "utf8").catch(() => "")).slice(-2000)}`;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.kill("SIGTERM");
+  const cut = setTimeout(() => child.kill("SIGKILL"), 5_000);
+  await gone;
+  clearTimeout(cut);
+}

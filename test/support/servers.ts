@@ -1,0 +1,57 @@
+/** API servers for tests: what a suite needs of one, and the embedded one. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openCluster } from "#apiserver";
+import { type Client, connectionOf, createClient, type Kubeconfig, kubeconfigFor } from "#kube";
+import { systemClock } from "#lib/clock";
+import { silentLog } from "#lib/log";
+
+export interface TestServer {
+  readonly name: string;
+  readonly url: string;
+  /** PEM. */
+  readonly authority: string;
+  /** Of the administrator. */
+  readonly kubeconfig: Kubeconfig;
+  readonly client: Client;
+  close(): Promise<void>;
+}
+
+export type StartServer = (name: string) => Promise<TestServer>;
+
+/** An embedded cluster of its own, on a port of the system's choice. */
+export const startEmbedded: StartServer = async (name) => {
+  const dir = await mkdtemp(join(tmpdir(), `capstan-${name}-`));
+  const cluster = await openCluster({
+    name,
+    dir,
+    durability: "os",
+    ports: [0],
+    signingDurationMs: 3_600_000,
+    version: "0.0.0-test",
+    clock: systemClock,
+    log: silentLog,
+  });
+  const { url, authority, administrator } = cluster;
+  const kubeconfig = kubeconfigFor({
+    name,
+    server: url,
+    ca: authority,
+    cert: administrator.certificate,
+    key: administrator.key,
+  });
+  const client = createClient({ connection: await connectionOf(kubeconfig) });
+  return {
+    name,
+    url,
+    authority,
+    kubeconfig,
+    client,
+    async close() {
+      client.close();
+      await cluster.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+};
