@@ -32,7 +32,11 @@ const imports = files.flatMap(importsOf);
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), "utf8");
   const statements = text.matchAll(/^(?:import|export)\s+(type\s)?([^;"']*?\sfrom\s+)?["']([^"']+)["']/gms);
-  return [...statements].flatMap(([, typeOnly, clause = "", specifier = ""]) => {
+  const later = [...text.matchAll(/\bimport\("([^"]+)"\)/g)].flatMap(([, specifier = ""]) => {
+    const to = resolved(file, specifier);
+    return to ? [{ from: file, to, typeOnly: true }] : []; // loaded when called: it cannot close a circle of values
+  });
+  const atOnce = [...statements].flatMap(([, typeOnly, clause = "", specifier = ""]) => {
     const to = resolved(file, specifier);
     const names =
       /\{([^}]*)\}/s
@@ -43,6 +47,7 @@ function importsOf(file: string): Import[] {
     const onlyTypes = names.length > 0 && !/^\s*\w/.test(clause) && names.every((name) => name.startsWith("type "));
     return to ? [{ from: file, to, typeOnly: Boolean(typeOnly) || onlyTypes }] : [];
   });
+  return [...atOnce, ...later];
 }
 
 /** The file in src/ that a specifier leads to; undefined for packages. */

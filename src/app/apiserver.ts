@@ -7,7 +7,6 @@ import type { Logger } from "#lib/log";
 import type { FleetDirectory } from "./fleet-directory.ts";
 import { candidatePorts, holderOfPort } from "./ports.ts";
 import { reasonOf, UserError } from "./user-error.ts";
-import { version } from "./version.ts";
 
 export interface ApiServerOptions {
   readonly directory: FleetDirectory;
@@ -17,6 +16,8 @@ export interface ApiServerOptions {
   readonly portIsWish: boolean;
   readonly durability: Durability;
   readonly signingDurationMs: number;
+  /** The version of Capstan, which the clusters report. */
+  readonly version: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -50,7 +51,7 @@ async function startCluster(
   options: ApiServerOptions,
   others: ReadonlyMap<string, EmbeddedCluster>,
 ): Promise<EmbeddedCluster> {
-  const { directory, firstPort, portIsWish, durability, signingDurationMs, clock, log } = options;
+  const { directory, firstPort, portIsWish, durability, signingDurationMs, version, clock, log } = options;
   const taken = new Set([...others.values()].map(({ port }) => port));
   try {
     const cluster = await openCluster({
@@ -59,7 +60,7 @@ async function startCluster(
       durability,
       ports: await candidatePorts(firstPort, taken),
       signingDurationMs,
-      version: version(),
+      version,
       clock,
       log: log.with({ cluster: name }),
     });

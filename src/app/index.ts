@@ -19,4 +19,3 @@ export { runHub } from "./hub.ts";
 export { DEFAULT_FIRST_PORT } from "./ports.ts";
 export { type RunningFleet, up } from "./up.ts";
 export { UserError } from "./user-error.ts";
-export { version } from "./version.ts";

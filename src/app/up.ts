@@ -23,6 +23,8 @@ export interface UpOptions {
   readonly spokes: number;
   readonly fresh: boolean;
   readonly logLevel: LogLevel;
+  /** The version of Capstan, which the clusters report. */
+  readonly version: string;
   /** Hears what happens, one step after the other. */
   progress(step: string): void;
   /** Fires when the fleet should stop. */
@@ -68,7 +70,12 @@ export async function up(options: UpOptions): Promise<RunningFleet> {
     const names = await clusterNames(directory, options.spokes);
     const clock = systemClock;
     const started = clock.now();
-    server = await startServer(directory, names, logTo(directory, "apiserver", options.logLevel, clock));
+    server = await startServer(
+      directory,
+      names,
+      options.version,
+      logTo(directory, "apiserver", options.logLevel, clock),
+    );
     progress(
       `${server.clusters.size} clusters serve, ${[...server.clusters.values()].map(({ name, port }) => `${name} on ${port}`).join(", ")}`,
     );
@@ -129,7 +136,12 @@ async function clusterNames(directory: FleetDirectory, spokes: number): Promise<
   return [...new Set([...(await directory.clusters()), ...wanted])];
 }
 
-function startServer(directory: FleetDirectory, clusters: readonly string[], log: Logger): Promise<RunningApiServer> {
+function startServer(
+  directory: FleetDirectory,
+  clusters: readonly string[],
+  version: string,
+  log: Logger,
+): Promise<RunningApiServer> {
   return startApiServer({
     directory,
     clusters,
@@ -137,6 +149,7 @@ function startServer(directory: FleetDirectory, clusters: readonly string[], log
     portIsWish: false,
     durability: "sync",
     signingDurationMs: A_YEAR_MS,
+    version,
     clock: systemClock,
     log,
   });

@@ -1,16 +1,21 @@
 #!/usr/bin/env node
 /** The command line. Data goes to stdout, talk to stderr; the exit code says how it ended. */
 import { Command, CommanderError } from "commander";
-import { UserError, version } from "#app";
-import { KubeconfigError, KubeError } from "#kube";
 import { apiserverCommand } from "./commands/apiserver.ts";
 import { downCommand } from "./commands/down.ts";
 import { getCommand } from "./commands/get.ts";
 import { upCommand } from "./commands/up.ts";
 import { versionCommand } from "./commands/version.ts";
 import { say } from "./terminal.ts";
+import { version } from "./version.ts";
 
 const ExitCode = { done: 0, failed: 1, usage: 2 } as const;
+
+/**
+ * Errors whose message is meant for a person, by name: what throws them is loaded only by the command that needs it,
+ * so that every command starts fast.
+ */
+const FOR_PEOPLE: ReadonlySet<string> = new Set(["UserError", "KubeconfigError", "KubeError"]);
 
 const program = new Command("capstan")
   .description("A hub-and-spoke control plane for fleets of Kubernetes clusters.")
@@ -40,7 +45,7 @@ function inherit(command: Command): Command {
 
 function exitCodeFor(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage;
-  if (error instanceof UserError || error instanceof KubeconfigError || error instanceof KubeError) {
+  if (error instanceof Error && FOR_PEOPLE.has(error.name)) {
     say(`capstan: ${error.message}`);
     return ExitCode.failed;
   }

@@ -1,23 +1,10 @@
 /** Which cluster a command means. */
 import { homedir } from "node:os";
-import type { Command } from "commander";
 import { FleetDirectory, UserError } from "#app";
 import { type Client, connectionOf, createClient, type Kubeconfig, loadKubeconfig } from "#kube";
 import { defaultDirectory } from "./options.ts";
+import type { TargetFlags } from "./target-options.ts";
 import { say } from "./terminal.ts";
-
-export interface TargetFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly dir?: string;
-}
-
-export function withTargetOptions(command: Command): Command {
-  return command
-    .option("--kubeconfig <file>", "the kubeconfig to use")
-    .option("--context <name>", "the context in it")
-    .option("--dir <dir>", "the folder of the fleet to use");
-}
 
 /** `--kubeconfig` and `--context`, else the fleet in `--dir`, else what kubectl would use, else the default fleet. */
 export async function connect(flags: TargetFlags): Promise<Client> {

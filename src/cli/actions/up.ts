@@ -1,0 +1,109 @@
+/** Runs a fleet for `capstan up`, in the foreground or detached. */
+import { spawn } from "node:child_process";
+import { openSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { FleetDirectory, type RunningFleet, UserError, up } from "#app";
+import type { UpFlags } from "../commands/up.ts";
+import { defaultDirectory, logLevel } from "../options.ts";
+import { stopSignal } from "../signals.ts";
+import { colours, print, say } from "../terminal.ts";
+import { version } from "../version.ts";
+
+export function runUp(flags: UpFlags): Promise<void> {
+  return flags.detach ? detached(flags) : foreground(flags);
+}
+
+/** What a detached fleet tells the command that started it. */
+type Report = { step: string } | { ready: string } | { failed: string };
+
+async function foreground(flags: UpFlags): Promise<void> {
+  const report = reporter();
+  const started = Date.now();
+  let fleet: RunningFleet;
+  try {
+    fleet = await up({
+      dir: flags.dir,
+      spokes: flags.spokes,
+      fresh: flags.fresh ?? false,
+      logLevel: logLevel(),
+      version: version(),
+      progress: (step) => report({ step }),
+      signal: stopSignal(),
+    });
+  } catch (error) {
+    if (process.send && error instanceof UserError) {
+      report({ failed: error.message });
+      process.exitCode = 1;
+      return;
+    }
+    throw error;
+  }
+  report({ ready: summary(fleet, Date.now() - started) });
+  if (process.send) process.disconnect?.();
+  await fleet.stopped;
+}
+
+/** To a person, or to the command that detached this process. */
+function reporter(): (report: Report) => void {
+  if (process.send) return (report) => void process.send?.(report);
+  return (report) => {
+    if ("step" in report) say(`${colours.green("✓")} ${report.step}`);
+    if ("ready" in report) print(`\n${report.ready}\nCtrl-C stops it; its data stays.`);
+  };
+}
+
+async function detached(flags: UpFlags): Promise<void> {
+  const directory = new FleetDirectory(flags.dir);
+  await directory.create();
+  const output = openSync(join(directory.logs, "up.log"), "a", 0o600);
+  const entry = fileURLToPath(new URL("../main.js", import.meta.url));
+  const args = [
+    entry,
+    "up",
+    "--dir",
+    directory.path,
+    "--spokes",
+    String(flags.spokes),
+    ...(flags.fresh ? ["--fresh"] : []),
+  ];
+  const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", output, output, "ipc"] });
+
+  await new Promise<void>((resolve, reject) => {
+    child.on("message", (report: Report) => {
+      if ("step" in report) say(`${colours.green("✓")} ${report.step}`);
+      if ("failed" in report) reject(new UserError(report.failed));
+      if ("ready" in report) {
+        print(`\n${report.ready}\nIt runs in the background; \`capstan down${dirFlag(directory)}\` stops it.`);
+        resolve();
+      }
+    });
+    child.once("exit", (code) => {
+      reject(
+        new UserError(`the fleet ended before it was ready (exit code ${code}); see ${join(directory.logs, "up.log")}`),
+      );
+    });
+  }).finally(() => {
+    if (child.connected) child.disconnect();
+    child.unref();
+  });
+}
+
+function summary({ directory, clusters }: RunningFleet, ms: number): string {
+  const kubectl = `kubectl --kubeconfig ${directory.kubeconfig}`;
+  const width = Math.max(...clusters.map(({ name }) => name.length));
+  return [
+    `A fleet of ${clusters.length} clusters works (${(ms / 1000).toFixed(1)} s):`,
+    ...clusters.map(({ name, url }) => `  ${colours.bold(name.padEnd(width))}  ${url}`),
+    "",
+    "Three things to try:",
+    `  ${kubectl} --context hub get managedclusters`,
+    `  ${kubectl} --context hub get clusterprofiles -n fleet-system`,
+    `  npx capstan get clusters${dirFlag(directory)}`,
+    "",
+  ].join("\n");
+}
+
+function dirFlag({ path }: FleetDirectory): string {
+  return path === defaultDirectory() ? "" : ` --dir ${path}`;
+}
