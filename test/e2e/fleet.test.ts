@@ -128,6 +128,7 @@ describe("capstan up", () => {
     hub.close();
 
     second.child.kill("SIGINT");
+    second.child.kill("SIGINT"); // npm passes on what the terminal has sent already
     const { code, stdout, stderr } = await second.ended;
     expect(code).toBe(0);
     expect(stdout).toContain("Three things to try");
