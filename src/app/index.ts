@@ -11,7 +11,9 @@ export {
   untilWorking,
 } from "./administrator.ts";
 export { runAgent } from "./agent.ts";
-export { type RunningApiServer, startApiServer } from "./apiserver.ts";
+export { type ApiServerOptions, startApiServer } from "./apiserver.ts";
+export { addCluster, removeCluster } from "./clusters.ts";
+export { takeOrders } from "./control.ts";
 export { down } from "./down.ts";
 export { FleetDirectory } from "./fleet-directory.ts";
 export { lockFleet } from "./fleet-lock.ts";

@@ -37,15 +37,15 @@ export function duration(text: string): number {
 
 const CLUSTER_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
+export function clusterName(name: string): string {
+  if (CLUSTER_NAME.test(name)) return name;
+  throw new InvalidArgumentError(
+    `${JSON.stringify(name)} is no cluster name: lower-case letters, digits and '-', at most 63.`,
+  );
+}
+
 export function clusterNames(text: string): string[] {
-  const names = text.split(",").map((name) => name.trim());
-  for (const name of names) {
-    if (!CLUSTER_NAME.test(name)) {
-      throw new InvalidArgumentError(
-        `${JSON.stringify(name)} is no cluster name: lower-case letters, digits and '-', at most 63.`,
-      );
-    }
-  }
+  const names = text.split(",").map((name) => clusterName(name.trim()));
   if (new Set(names).size !== names.length) throw new InvalidArgumentError("A cluster is named twice.");
   return names;
 }

@@ -86,7 +86,7 @@ async function up(dir: string, ...more: string[]): Promise<{ child: ChildProcess
 }
 
 interface Ready {
-  clusters: { url: string }[];
+  clusters: { name: string; url: string }[];
   programs: { pid: number }[];
 }
 
@@ -192,6 +192,42 @@ describe("capstan up", () => {
     expect(after?.metadata.uid).not.toBe(before?.metadata.uid);
     expect((await run(["down", "--dir", dir, "--purge"])).code).toBe(0);
     expect(existsSync(dir)).toBe(false);
+  });
+});
+
+describe("capstan apiserver", () => {
+  it("adds and removes clusters, while it runs and while it does not", async () => {
+    const dir = await folder();
+    const names = () => (readyOf(dir)?.clusters ?? []).map(({ name }) => name);
+    const servers = start(["apiserver", "--clusters", "a,b", "--data-dir", dir]);
+    await eventually(() => expect(names()).toEqual(["a", "b"]));
+
+    expect(await run(["apiserver", "add", "c", "--data-dir", dir])).toMatchObject({ code: 0 });
+    expect(names()).toEqual(["a", "b", "c"]);
+    const added = createClient({
+      connection: await connectionOf(await loadKubeconfig({ path: join(dir, "c.kubeconfig") })),
+    });
+    expect(await added.raw("/readyz")).toBe("ok");
+    added.close();
+    expect(await run(["apiserver", "add", "c", "--data-dir", dir])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("there is a cluster c"),
+    });
+    expect(await run(["apiserver", "remove", "b", "--data-dir", dir])).toMatchObject({ code: 0 });
+    expect(names()).toEqual(["a", "c"]);
+    expect(readdirSync(join(dir, "data")).sort()).toEqual(["a", "c"]);
+    expect((await loadKubeconfig({ path: join(dir, "kubeconfig") })).contexts.map(({ name }) => name)).toEqual([
+      "a",
+      "c",
+    ]);
+    expect(await run(["apiserver", "remove", "nobody", "--data-dir", dir])).toMatchObject({ code: 1 });
+
+    servers.child.kill("SIGTERM");
+    expect((await servers.ended).code).toBe(0);
+    expect(await run(["apiserver", "add", "d", "--data-dir", dir])).toMatchObject({ code: 0 });
+    expect(await run(["apiserver", "remove", "a", "--data-dir", dir])).toMatchObject({ code: 0 });
+    start(["apiserver", "--clusters", "c", "--data-dir", dir]);
+    await eventually(() => expect(names()).toEqual(["c", "d"]));
   });
 });
 

@@ -1,47 +1,87 @@
-/** Runs embedded API servers for `capstan apiserver`. */
-import { DEFAULT_FIRST_PORT, FleetDirectory, lockFleet, startApiServer } from "#app";
+/** Runs embedded API servers for `capstan apiserver`, and changes which clusters they have. */
+import {
+  type ApiServerOptions,
+  addCluster,
+  DEFAULT_FIRST_PORT,
+  FleetDirectory,
+  lockFleet,
+  removeCluster,
+  startApiServer,
+  takeOrders,
+} from "#app";
 import { systemClock } from "#lib/clock";
 import { createLogger } from "#lib/log";
-import type { ApiServerFlags } from "../commands/apiserver.ts";
+import type { ApiServerFlags, ClusterFlags } from "../commands/apiserver.ts";
 import { logLevel } from "../options.ts";
-import { stopSignal } from "../signals.ts";
+import { stopSignal, whenFired } from "../signals.ts";
 import { print, say } from "../terminal.ts";
 import { version } from "../version.ts";
 
-export async function runApiServer({
-  clusters,
-  dataDir,
-  port: wished,
-  durability,
-  signingDuration,
-}: ApiServerFlags): Promise<void> {
+const A_YEAR_MS = 365 * 24 * 3_600_000;
+
+export async function runApiServer(flags: ApiServerFlags): Promise<void> {
   const signal = stopSignal();
-  const directory = new FleetDirectory(dataDir);
+  const directory = new FleetDirectory(flags.dataDir);
   await directory.create();
   const unlock = await lockFleet(directory);
   try {
     await directory.removeReady();
     const server = await startApiServer({
-      directory,
-      clusters,
-      firstPort: wished ?? DEFAULT_FIRST_PORT,
-      portIsWish: wished !== undefined,
-      durability,
-      signingDurationMs: signingDuration,
-      version: version(),
-      clock: systemClock,
-      log: createLogger({ level: logLevel(), format: "human", clock: systemClock, write: say }),
+      ...settings(directory),
+      clusters: flags.clusters,
+      ...(flags.port !== undefined && { firstPort: flags.port, portIsWish: true }),
+      durability: flags.durability,
+      signingDurationMs: flags.signingDuration,
     });
-    const urls = [...server.clusters.values()].map(({ name, url }) => ({ name, url }));
-    await directory.writeReady({ clusters: urls, programs: [{ name: "apiserver", pid: process.pid }] });
-    for (const { name, url } of urls) print(`${name}  ${url}  ${directory.kubeconfigOf(name)}`);
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
+    const sayReady = () =>
+      directory.writeReady({
+        clusters: server.clusters.map(({ name, url }) => ({ name, url })),
+        programs: [{ name: "apiserver", pid: process.pid }],
+      });
+    const refuseOrders = await takeOrders(directory, {
+      async add(name) {
+        const { url } = await server.add(name);
+        await sayReady();
+        print(`${name}  ${url}  ${directory.kubeconfigOf(name)}`);
+      },
+      async remove(name) {
+        await server.remove(name);
+        await sayReady();
+        say(`cluster ${name} was removed`);
+      },
     });
+    await sayReady();
+    for (const { name, url } of server.clusters) print(`${name}  ${url}  ${directory.kubeconfigOf(name)}`);
+    await whenFired(signal);
     await directory.removeReady();
+    await refuseOrders();
     await server.close();
   } finally {
     await unlock();
   }
+}
+
+export async function runAdd(name: string, { dataDir }: ClusterFlags): Promise<void> {
+  const directory = new FleetDirectory(dataDir);
+  const serves = await addCluster(name, settings(directory));
+  say(serves ? `Cluster ${name} serves.` : `Cluster ${name} will serve when the servers in ${directory.path} start.`);
+  print(directory.kubeconfigOf(name));
+}
+
+export async function runRemove(name: string, { dataDir }: ClusterFlags): Promise<void> {
+  await removeCluster(name, dataDir);
+  say(`Cluster ${name} is gone.`);
+}
+
+function settings(directory: FleetDirectory): Omit<ApiServerOptions, "clusters"> {
+  return {
+    directory,
+    firstPort: DEFAULT_FIRST_PORT,
+    portIsWish: false,
+    durability: "sync",
+    signingDurationMs: A_YEAR_MS,
+    version: version(),
+    clock: systemClock,
+    log: createLogger({ level: logLevel(), format: "human", clock: systemClock, write: say }),
+  };
 }

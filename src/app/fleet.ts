@@ -1,0 +1,190 @@
+/** A hub and its spokes in one process: starting, joining, and ending them together. */
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import type { EmbeddedCluster } from "#apiserver";
+import { type Client, connectionOf, createClient } from "#kube";
+import { type Clock, systemClock } from "#lib/clock";
+import { createLogger, type Logger, type LogLevel } from "#lib/log";
+import { accept, bootstrapKubeconfig, prepareHub, prepareSpoke, untilWorking } from "./administrator.ts";
+import { runAgent } from "./agent.ts";
+import { type RunningApiServer, startApiServer } from "./apiserver.ts";
+import { takeOrders } from "./control.ts";
+import type { FleetDirectory } from "./fleet-directory.ts";
+import { runHub } from "./hub.ts";
+import { DEFAULT_FIRST_PORT } from "./ports.ts";
+
+export interface FleetOptions {
+  readonly spokes: number;
+  readonly logLevel: LogLevel;
+  /** The version of Capstan, which the clusters report. */
+  readonly version: string;
+  /** Hears what happens, one step after the other. */
+  progress(step: string): void;
+  /** Fires when the fleet should stop. */
+  readonly signal: AbortSignal;
+}
+
+const AGENT_NAMESPACE = "open-cluster-management-agent";
+const A_YEAR_MS = 365 * 24 * 3600 * 1000;
+/** Far more than a fleet needs, and less than a person waits. */
+const JOIN_PATIENCE_MS = 120_000;
+/** The spokes that `up` makes; clusters that somebody added are served and left alone. */
+const SPOKE = /^cluster\d+$/;
+
+interface Part {
+  readonly stopping: AbortController;
+  readonly ended: Promise<void>;
+  readonly clients: Client[];
+}
+
+export class Fleet {
+  readonly #directory: FleetDirectory;
+  readonly #options: FleetOptions;
+  readonly #clock: Clock = systemClock;
+  /** What runs, by the name under which ready.json shows it. */
+  readonly #parts = new Map<string, Part>();
+  #server: RunningApiServer | undefined;
+  #refuseOrders = async () => {};
+
+  constructor(directory: FleetDirectory, options: FleetOptions) {
+    this.#directory = directory;
+    this.#options = options;
+  }
+
+  get clusters(): { name: string; url: string }[] {
+    return (this.#server?.clusters ?? []).map(({ name, url }) => ({ name, url }));
+  }
+
+  /** Ends when every spoke has joined and answers. */
+  async start(): Promise<void> {
+    const { progress, spokes, signal } = this.#options;
+    const started = this.#clock.now();
+    const server = await this.#startServer([
+      "hub",
+      ...Array.from({ length: spokes }, (_, index) => `cluster${index + 1}`),
+    ]);
+    progress(
+      `${server.clusters.length} clusters serve: ${server.clusters.map(({ name, port }) => `${name} on ${port}`).join(", ")}`,
+    );
+
+    const hub = await this.#connect("hub");
+    await prepareHub(hub);
+    this.#run("hub", [hub], (log, stopping) => runHub({ client: hub, clock: this.#clock, log, signal: stopping }));
+    progress("the hub runs");
+
+    const patience = AbortSignal.any([AbortSignal.timeout(JOIN_PATIENCE_MS), signal]);
+    const joining = server.clusters.filter(({ name }) => SPOKE.test(name));
+    await Promise.all(joining.map((spoke) => this.#join(spoke, hub, started, patience)));
+    this.#refuseOrders = await takeOrders(this.#directory, {
+      add: (name) => this.#add(name),
+      remove: (name) => this.#remove(name),
+    });
+    await this.#sayReady();
+  }
+
+  /** Ends when a part of the fleet fails: better no fleet than half of one that looks whole. */
+  async untilBroken(): Promise<void> {
+    await Promise.all([...this.#parts.values()].map(({ ended }) => ended));
+  }
+
+  async stop(): Promise<void> {
+    await this.#directory.removeReady();
+    await this.#refuseOrders();
+    await Promise.all([...this.#parts.keys()].map((name) => this.#end(name)));
+    await this.#server?.close();
+  }
+
+  async #startServer(clusters: readonly string[]): Promise<RunningApiServer> {
+    this.#server = await startApiServer({
+      directory: this.#directory,
+      clusters,
+      firstPort: DEFAULT_FIRST_PORT,
+      portIsWish: false,
+      durability: "sync",
+      signingDurationMs: A_YEAR_MS,
+      version: this.#options.version,
+      clock: this.#clock,
+      log: this.#logOf("apiserver"),
+    });
+    return this.#server;
+  }
+
+  async #join(
+    { name, url, authority }: EmbeddedCluster,
+    hub: Client,
+    since: Date,
+    patience: AbortSignal,
+  ): Promise<void> {
+    const spoke = await this.#connect(name);
+    await prepareSpoke(spoke, AGENT_NAMESPACE);
+    const bootstrap = await bootstrapKubeconfig(hub, this.#running.cluster("hub").authority);
+    this.#run(agentOf(name), [spoke], (log, signal) =>
+      runAgent({
+        clusterName: name,
+        spoke,
+        endpoint: { url, caBundle: Buffer.from(authority).toString("base64") },
+        bootstrap,
+        namespace: AGENT_NAMESPACE,
+        clock: this.#clock,
+        log,
+        signal,
+      }),
+    );
+    await accept(hub, name, patience);
+    await untilWorking(hub, name, since, patience);
+    this.#options.progress(`${name} joined and answers`);
+  }
+
+  async #add(name: string): Promise<void> {
+    await this.#running.add(name);
+    await this.#sayReady();
+  }
+
+  /** What the cluster runs ends first; the hub will see it fall silent. */
+  async #remove(name: string): Promise<void> {
+    if (name === "hub")
+      throw new Error("the hub of a fleet cannot be removed; `capstan down --purge` removes the fleet");
+    this.#running.cluster(name);
+    await this.#end(agentOf(name));
+    await this.#running.remove(name);
+    await this.#sayReady();
+  }
+
+  get #running(): RunningApiServer {
+    if (!this.#server) throw new Error("the fleet has not started");
+    return this.#server;
+  }
+
+  async #connect(name: string): Promise<Client> {
+    return createClient({ connection: await connectionOf(this.#running.kubeconfig(name)) });
+  }
+
+  #run(name: string, clients: Client[], program: (log: Logger, signal: AbortSignal) => Promise<void>): void {
+    const stopping = new AbortController();
+    this.#parts.set(name, { stopping, clients, ended: program(this.#logOf(name), stopping.signal) });
+  }
+
+  async #end(name: string): Promise<void> {
+    const part = this.#parts.get(name);
+    if (!part) return;
+    this.#parts.delete(name);
+    part.stopping.abort();
+    await part.ended.catch(() => {}); // why it failed was told to whoever watched it
+    for (const client of part.clients) client.close();
+  }
+
+  #logOf(program: string): Logger {
+    const file = join(this.#directory.logs, `${program}.log`);
+    const write = (line: string) => appendFileSync(file, `${line}\n`, { mode: 0o600 });
+    return createLogger({ level: this.#options.logLevel, format: "human", clock: this.#clock, write });
+  }
+
+  async #sayReady(): Promise<void> {
+    const programs = ["apiserver", ...this.#parts.keys()].map((name) => ({ name, pid: process.pid }));
+    await this.#directory.writeReady({ clusters: this.clusters, programs });
+  }
+}
+
+function agentOf(cluster: string): string {
+  return `agent-${cluster}`;
+}
