@@ -15,6 +15,10 @@ export default defineConfig({
       { extends: true, test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "test/e2e/**/*.test.ts"] } },
       { extends: true, test: { ...shared, name: "kube", include: ["test/kube/**/*.test.ts"], fileParallelism: false } },
       { extends: true, test: { ...shared, name: "crash", include: ["test/crash/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: { ...shared, name: "bench", include: ["bench/**/*.bench.ts"], disableConsoleIntercept: true },
+      },
       { extends: true, test: { ...shared, name: "architecture", include: ["test/architecture.test.ts"] } },
     ],
   },

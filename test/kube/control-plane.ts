@@ -26,7 +26,17 @@ export function missingControlPlane(): string | undefined {
 /** Starting takes three seconds on a quiet machine and ten on a busy one. */
 const START_PATIENCE_MS = 60_000;
 
-export async function startControlPlane(name: string): Promise<TestServer> {
+/** A real one can also tell its processes, for benchmarks. */
+export interface ControlPlane extends TestServer {
+  readonly pids: readonly number[];
+}
+
+export interface ControlPlaneOptions {
+  /** Whether etcd waits for the disk; tests do without. */
+  readonly fsync?: boolean;
+}
+
+export async function startControlPlane(name: string, options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const dir = await mkdtemp(join(tmpdir(), `capstan-kube-${name}-`));
   const children: ChildProcess[] = [];
   const close = async () => {
@@ -34,7 +44,7 @@ export async function startControlPlane(name: string): Promise<TestServer> {
     await rm(dir, { recursive: true, force: true });
   };
   try {
-    return await start(name, dir, children, close);
+    return await start(name, dir, options, children, close);
   } catch (error) {
     const logs = await Promise.all(
       children.map(async ({ spawnfile }) => tail(join(dir, `${spawnfile.split("/").pop()}.log`))),
@@ -47,9 +57,10 @@ export async function startControlPlane(name: string): Promise<TestServer> {
 async function start(
   name: string,
   dir: string,
+  { fsync = false }: ControlPlaneOptions,
   children: ChildProcess[],
   close: () => Promise<void>,
-): Promise<TestServer> {
+): Promise<ControlPlane> {
   const [etcdPort, peerPort, port, managerPort] = await freePorts(4);
   const keys = await writeKeys(dir);
   const url = `https://127.0.0.1:${port}`;
@@ -60,7 +71,7 @@ async function start(
 
   run("etcd", [
     `--data-dir=${join(dir, "etcd")}`,
-    "--unsafe-no-fsync",
+    ...(fsync ? [] : ["--unsafe-no-fsync"]),
     `--listen-client-urls=http://127.0.0.1:${etcdPort}`,
     `--advertise-client-urls=http://127.0.0.1:${etcdPort}`,
     `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
@@ -118,6 +129,7 @@ async function start(
     authority: keys.ca.certificate,
     kubeconfig,
     client,
+    pids: children.flatMap(({ pid }) => pid ?? []),
     async close() {
       client.close();
       await close();
