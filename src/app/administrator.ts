@@ -7,7 +7,7 @@ import { Lease } from "#api/coordination";
 import { Namespace, ServiceAccount } from "#api/core";
 import { ClusterProfile } from "#api/inventory";
 import { apiVersionOf, type Kind, type KubeObject, keyOf, kind } from "#api/meta";
-import { Bootstrap, bootstrapObjects, hubCrds, spokeCrds } from "#features/registration/hub";
+import { agentRequest, Bootstrap, bootstrapObjects, hubCrds, spokeCrds } from "#features/registration/hub";
 import { type Client, type Draft, isAlreadyExists, isNotFound, type Kubeconfig, kubeconfigFor } from "#kube";
 import { timestamp } from "#lib/clock";
 import { findCondition, isTrue } from "#lib/conditions";
@@ -51,7 +51,10 @@ export async function bootstrapKubeconfig(hub: Client, authority: string): Promi
   return kubeconfigFor({ name: "hub", server: hub.server, ca: authority, token: status?.token ?? "" });
 }
 
-/** Lets a cluster in as `accept` does: approves its requests and says that the hub accepts it. Waits for it to ask. */
+/**
+ * Lets a cluster in as `accept` does: waits for it to ask, says that the hub accepts it, and approves its requests until
+ * it has joined. An agent that was stopped in the middle asks again with another key, so one approval may not do.
+ */
 export async function accept(hub: Client, name: string, signal: AbortSignal): Promise<void> {
   const one = { fieldSelector: `metadata.name=${name}` };
   const cluster = await until(hub, ManagedCluster, one, () => true, signal);
@@ -60,18 +63,32 @@ export async function accept(hub: Client, name: string, signal: AbortSignal): Pr
       spec: { hubAcceptsClient: true, leaseDurationSeconds: FLEET_LEASE_SECONDS },
     });
   }
-  if (isTrue(cluster.status?.conditions, ClusterCondition.Joined)) return; // it has its certificate already
   // First its rights, then its certificate: an agent that comes too early is refused and waits before it tries again.
-  await until(
-    hub,
-    ManagedCluster,
-    one,
-    ({ status }) => isTrue(status?.conditions, ClusterCondition.HubAccepted),
-    signal,
-  );
+  const has = (condition: string) => (cluster: ManagedCluster) => isTrue(cluster.status?.conditions, condition);
+  await until(hub, ManagedCluster, one, has(ClusterCondition.HubAccepted), signal);
+
+  const joined = new AbortController();
+  const approving = approveRequests(hub, name, AbortSignal.any([joined.signal, signal]));
+  try {
+    await Promise.race([until(hub, ManagedCluster, one, has(ClusterCondition.Joined), signal), approving]);
+  } finally {
+    joined.abort();
+    await approving;
+  }
+}
+
+/** Approves what the cluster's agent asks for with the bootstrap token, and nothing that only looks like it. */
+async function approveRequests(hub: Client, name: string, signal: AbortSignal): Promise<void> {
   const labelSelector = `${ClusterLabel.name}=${name}`;
-  const request = await until(hub, CertificateSigningRequest, { labelSelector }, isFromBootstrap, signal);
-  if (isDecided(request)) return;
+  while (!signal.aborted) {
+    for await (const { type, object } of await hub.watch(CertificateSigningRequest, { labelSelector, signal })) {
+      if (type !== "ADDED" || object.spec.username !== Bootstrap.user || isDecided(object)) continue;
+      if (agentRequest(object)?.cluster === name) await approve(hub, object);
+    }
+  }
+}
+
+async function approve(hub: Client, request: CertificateSigningRequest): Promise<void> {
   const now = timestamp(new Date());
   const approved = {
     type: "Approved" as const,
@@ -87,10 +104,6 @@ export async function accept(hub: Client, name: string, signal: AbortSignal): Pr
     { ...request, status: { ...request.status, conditions } },
     { subresource: "approval" },
   );
-}
-
-function isFromBootstrap({ spec }: CertificateSigningRequest): boolean {
-  return spec.username === Bootstrap.user;
 }
 
 function isDecided({ status }: CertificateSigningRequest): boolean {

@@ -13,6 +13,7 @@ import { setStatusController } from "./set-status.controller.ts";
 import { taintsController } from "./taints.controller.ts";
 
 export { Reason } from "../reasons.ts";
+export { agentRequest } from "./agent-request.ts";
 export { Bootstrap, bootstrapObjects, hubCrds, spokeCrds } from "./bootstrap-objects.ts";
 
 export interface RegistrationHubOptions {
