@@ -1,8 +1,8 @@
 /** Tables of the kinds outside of the core and workload groups. */
 import type { DynamicObject } from "#api/meta";
+import { humanDuration } from "#lib/duration";
 import { at, type Fields, fieldsAt, listAt, numberAt, objectsAt, textAt, textMapAt, textsAt } from "../fields.ts";
 import { selectorText } from "../subresources.ts";
-import { humanDuration } from "./age.ts";
 import { ageColumn, column, count, firstThree, layout, NONE, nameColumn, orNone, wide } from "./layout.ts";
 
 const subjects = (kind: string, shown: (subject: Fields) => string) => (binding: DynamicObject) =>
@@ -46,7 +46,7 @@ export const certificateSigningRequests = layout(
   column("Requestor", "Who asks.", (csr) => textAt(csr, "spec", "username")),
   column("RequestedDuration", "For how long the certificate is to be valid.", (csr) => {
     const seconds = numberAt(csr, "spec", "expirationSeconds");
-    return seconds === undefined ? NONE : humanDuration(seconds);
+    return seconds === undefined ? NONE : humanDuration(seconds * 1000);
   }),
   column("Condition", "What was decided, and whether the certificate is there.", (csr) => {
     const types = new Set(objectsAt(csr, "status", "conditions").map(({ type }) => type));

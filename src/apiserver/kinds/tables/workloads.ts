@@ -1,8 +1,9 @@
 /** Tables of the kinds that run Pods. */
 import type { DynamicObject } from "#api/meta";
+import { humanDuration } from "#lib/duration";
 import { fieldsAt, listAt, numberAt, objectsAt, textAt } from "../fields.ts";
 import { selectorText } from "../subresources.ts";
-import { age, humanDuration } from "./age.ts";
+import { age } from "./age.ts";
 import {
   ageColumn,
   column,
@@ -78,7 +79,7 @@ export const jobs = layout(
     const start = textAt(job, "status", "startTime");
     const end = textAt(job, "status", "completionTime");
     if (!start) return "";
-    return end ? humanDuration((Date.parse(end) - Date.parse(start)) / 1000) : age(start, now);
+    return end ? humanDuration(Date.parse(end) - Date.parse(start)) : age(start, now);
   }),
   ageColumn,
   ...containerColumns(templateSpec),
