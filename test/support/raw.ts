@@ -1,6 +1,6 @@
 /** Requests as they go over the wire: exact headers, exact bodies, and answers as they came. */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
-import { Agent, type RequestOptions, request as httpsRequest } from "node:https";
+import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { ObjectMeta, StatusDetails } from "#api/meta";
 import { connectionOf } from "#kube";
 import { createCertificateRequest, generateKeyPair } from "#lib/pki";
@@ -203,7 +203,7 @@ const REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 /** A client certificate for a user, from the server's own authority, the way everybody gets one. */
 export async function certified(admin: RawClient, user: string, groups: string[] = []): Promise<Caller> {
   const { privateKey } = generateKeyPair();
-  const request = createCertificateRequest({ subject: { commonName: user, organizations: groups }, privateKey });
+  const request = createCertificateRequest({ subject: { commonName: user, organizations: groups }, key: privateKey });
   const made = await admin.post(REQUESTS, {
     metadata: { generateName: "user-" },
     spec: {

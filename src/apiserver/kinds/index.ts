@@ -5,7 +5,6 @@
 export { builtinResources } from "./builtin.ts";
 export type { Allocation, KindDependencies, ServiceAddresses, ServiceWish } from "./dependencies.ts";
 export { type Declaration, type Particulars, resource, strategy } from "./strategy.ts";
-export { age, humanDuration } from "./tables/age.ts";
 export { nameAndCreation } from "./tables/layout.ts";
 export {
   immutable,
