@@ -5,6 +5,7 @@
  */
 import type { DynamicObject } from "#api/meta";
 import type { OpenApiSchema } from "#api/schema";
+import type { Versions } from "./apply/index.ts";
 import type { FieldError } from "./errors.ts";
 
 export interface GroupVersionKind {
@@ -35,6 +36,8 @@ export interface Resource extends GroupVersionKind {
   readonly answer?: Answer;
   /** Custom kinds: the schema that OpenAPI shows. Built-in kinds are described by the type table. */
   readonly schema?: OpenApiSchema;
+  /** How its fields are owned and merged, by apiVersion; absent for kinds that are not stored. */
+  readonly fields?: Versions;
   /** A text for a Warning header on every request of this version. */
   readonly deprecation?: string;
 }
@@ -45,6 +48,8 @@ export interface RequestContext {
   readonly now: Date;
   readonly dryRun: boolean;
   readonly fieldManager: string;
+  /** Fields that the body of the request names twice, by path. */
+  readonly repeatedFields?: readonly string[];
   /** Adds a Warning header to the response. */
   warn(text: string): void;
 }
@@ -82,6 +87,10 @@ export interface Strategy {
   prepareForUpdate(draft: DynamicObject, current: DynamicObject, context: RequestContext): void;
   /** Runs once, when an object is marked as deleted and not gone at once. */
   prepareForDelete?(draft: DynamicObject): void;
+  /** Seconds that a deleted object lives on, given how many the client asks for; none where absent. */
+  graceFor?(current: DynamicObject, asked: number | undefined): number;
+  /** Whether a deletion is answered with the object that is gone, and not with a Status. */
+  readonly showsDeleted?: boolean;
   validateCreate(object: DynamicObject, context: RequestContext): FieldError[];
   validateUpdate(object: DynamicObject, current: DynamicObject, context: RequestContext): FieldError[];
   /** The object as this version shows it; kinds with one version return it as it is. */
@@ -110,6 +119,8 @@ export interface Subresource {
     read(object: DynamicObject): DynamicObject;
     /** Writes the view's wish into a draft of the object. Throws ApiError for an invalid wish. */
     write(draft: DynamicObject, view: DynamicObject): void;
+    /** Names of the fields that lead to what the view shows as spec.replicas. */
+    readonly replicasPath: readonly string[];
   };
   /** For those that only take a POST (`/token`, `/binding`, `/eviction`). */
   readonly answer?: (request: SubresourceRequest) => Promise<DynamicObject>;

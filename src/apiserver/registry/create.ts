@@ -5,6 +5,7 @@ import { ApiError, alreadyExists, badRequest, type FieldError, invalid, methodNo
 import { validateObjectMeta } from "../kinds/index.ts";
 import type { RequestContext } from "../resource.ts";
 import { decodeFor } from "./decoding.ts";
+import { type ManagersOf, managersOfUpdate, requestedManagers, setManagers } from "./managed-fields.ts";
 import { fillForCreate, generatedName, settleNamespace } from "./metadata.ts";
 import type { FieldValidation } from "./options.ts";
 import {
@@ -35,13 +36,15 @@ export async function create(
     );
   }
 
+  const requested = requestedManagers(body);
+  const managers = managersOfUpdate(dependencies, target, context, { current: undefined, requested });
   const { name, generateName } = draft.metadata;
-  if (name || !generateName) return createNamed(dependencies, target, draft, context);
+  if (name || !generateName) return createNamed(dependencies, target, draft, managers, context);
   for (let attempt = 1; ; attempt++) {
     const named = clone(draft);
     named.metadata.name = generatedName(generateName);
     try {
-      return await createNamed(dependencies, target, named, context);
+      return await createNamed(dependencies, target, named, managers, context);
     } catch (error) {
       if (!(error instanceof ApiError && error.status.reason === "AlreadyExists") || attempt === NAME_ATTEMPTS)
         throw error;
@@ -53,6 +56,7 @@ async function createNamed(
   { store, admission }: RegistryDependencies,
   { resource, namespace }: Target,
   draft: DynamicObject,
+  managers: ManagersOf,
   context: RequestContext,
 ): Promise<DynamicObject> {
   const target: Target = { resource, ...(namespace !== undefined && { namespace }), name: draft.metadata.name ?? "" };
@@ -60,7 +64,7 @@ async function createNamed(
   const refused = refuseForNamespace(store, target);
   if (refused) throw refused;
 
-  prepareCreate(resource, draft, context);
+  prepareCreate(resource, draft, managers, context);
   admission.admit(target, draft, undefined, context);
   const errors = createErrors(target, draft, context);
   if (errors.length > 0) throw invalid(kindSubjectOf(target), errors);
@@ -77,10 +81,17 @@ async function createNamed(
 }
 
 /** Fills in what a new object gets from the server and from its kind. */
-export function prepareCreate(resource: Target["resource"], draft: DynamicObject, context: RequestContext): void {
+export function prepareCreate(
+  resource: Target["resource"],
+  draft: DynamicObject,
+  managers: ManagersOf,
+  context: RequestContext,
+): void {
   fillForCreate(draft, resource, context.now);
   resource.strategy.default(draft);
+  const managedFields = managers(draft);
   resource.strategy.prepareForCreate(draft, context);
+  setManagers(draft, managedFields);
 }
 
 export function createErrors({ resource }: Target, draft: DynamicObject, context: RequestContext): FieldError[] {

@@ -1,13 +1,14 @@
 /** From a decoded body to an object of the kind that the URL names. */
 import { apiVersionOf, type DynamicObject } from "#api/meta";
 import { isObject } from "#lib/json";
-import { badRequest } from "../errors.ts";
-import type { RequestContext, Resource } from "../resource.ts";
+import { badRequest, field, invalid } from "../errors.ts";
+import type { GroupVersionKind, RequestContext, Resource } from "../resource.ts";
+import { normalize, typeOf } from "../types/index.ts";
 import type { FieldValidation } from "./options.ts";
 
 /**
- * Checks apiVersion and kind against the URL, removes what the schema does not know, and treats unknown fields
- * as the request asks: refuse, warn or keep silent.
+ * Checks apiVersion and kind against the URL, removes what the schema does not know, and treats unknown and
+ * repeated fields as the request asks: refuse, warn or keep silent.
  */
 export function decodeFor(
   resource: Resource,
@@ -16,16 +17,41 @@ export function decodeFor(
   context: RequestContext,
 ): DynamicObject {
   const { object, unknownFields } = resource.strategy.decode(withTypeMeta(resource, body));
-  if (unknownFields.length > 0 && validation !== "Ignore") {
-    const texts = unknownFields.map((path) => `unknown field ${JSON.stringify(path)}`);
-    if (validation === "Strict") {
-      throw badRequest(
-        `${resource.kind} in version ${JSON.stringify(resource.version)} cannot be handled as a ${resource.kind}: strict decoding error: ${texts.join(", ")}`,
-      );
-    }
-    for (const text of texts) context.warn(text);
-  }
+  reportStray(unknownFields, resource, validation, context);
   return object;
+}
+
+/** The same for a view that has a kind of its own, such as `/scale`. */
+export function decodeView(
+  kind: GroupVersionKind,
+  body: DynamicObject,
+  validation: FieldValidation,
+  context: RequestContext,
+): DynamicObject {
+  const typeKey = typeOf(kind.group, kind.version, kind.kind);
+  if (typeKey === undefined) throw new Error(`the type table has no ${kind.kind}`);
+  const { object, unknownFields } = normalize(typeKey, body);
+  reportStray(unknownFields, kind, validation, context);
+  return object as DynamicObject;
+}
+
+function reportStray(
+  paths: readonly string[],
+  { kind, version }: GroupVersionKind,
+  validation: FieldValidation,
+  context: RequestContext,
+): void {
+  const texts = [
+    ...paths.map((path) => `unknown field ${JSON.stringify(path)}`),
+    ...(context.repeatedFields ?? []).map((path) => `duplicate field ${JSON.stringify(path)}`),
+  ];
+  if (texts.length === 0 || validation === "Ignore") return;
+  if (validation === "Strict") {
+    throw badRequest(
+      `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}: strict decoding error: ${texts.join(", ")}`,
+    );
+  }
+  for (const text of texts) context.warn(text);
 }
 
 function withTypeMeta(resource: Resource, body: DynamicObject): DynamicObject {
@@ -37,7 +63,7 @@ function withTypeMeta(resource: Resource, body: DynamicObject): DynamicObject {
     );
   }
   if (resource.builtin) {
-    const said = { apiVersion: body.apiVersion || apiVersion, kind: body.kind || resource.kind };
+    const said = { apiVersion: String(body.apiVersion || apiVersion), kind: String(body.kind || resource.kind) };
     if (said.kind !== resource.kind) {
       throw badRequest(
         `${said.kind} in version ${JSON.stringify(versionOf(said.apiVersion))} cannot be handled as a ${resource.kind}: converting (${said.kind}) to (${resource.kind}): unknown conversion`,
@@ -50,9 +76,15 @@ function withTypeMeta(resource: Resource, body: DynamicObject): DynamicObject {
     }
   } else {
     if (!body.kind) throw badRequest(`Object 'Kind' is missing in the body of the request`);
-    if (body.kind !== resource.kind || body.apiVersion !== apiVersion) {
+    if (body.apiVersion !== apiVersion) {
       throw badRequest(
-        `the API version in the data (${body.apiVersion ?? ""}) and kind (${body.kind}) does not match the expected API version (${apiVersion}) and kind (${resource.kind})`,
+        `the API version in the data (${body.apiVersion ?? ""}) does not match the expected API version (${apiVersion})`,
+      );
+    }
+    if (body.kind !== resource.kind) {
+      throw invalid(
+        { group: resource.group, kind: String(body.kind), name: String((metadata as { name?: unknown }).name ?? "") },
+        [field.invalid("kind", body.kind, `must be ${resource.kind}`)],
       );
     }
   }

@@ -1,11 +1,11 @@
 /** DELETE: at once, or marked and left to those who hold a finalizer. */
 import type { DynamicObject, Status } from "#api/meta";
 import { timestamp } from "#lib/clock";
-import { clone, isObject } from "#lib/json";
-import { conflict, type FieldError, field, invalid, notFound } from "../errors.ts";
+import { clone, equal, isObject } from "#lib/json";
+import { badRequest, conflict, type FieldError, field, invalid, notFound } from "../errors.ts";
 import type { RequestContext, Strategy } from "../resource.ts";
-import type { ListOptions } from "./options.ts";
-import { list } from "./read.ts";
+import { integerOf, type ListOptions } from "./options.ts";
+import { type Listed, list } from "./read.ts";
 import {
   kindSubjectOf,
   type NamedTarget,
@@ -28,6 +28,7 @@ const POLICIES = ["Foreground", "Background", "Orphan"] as const;
 /** Options come in the body; without a body, in the query. */
 export function deleteOptions(body: Record<string, unknown> | undefined, query: URLSearchParams): DeleteOptions {
   const given: Record<string, unknown> = body ?? fromQuery(query);
+  refuseOtherKinds(given);
   const errors: FieldError[] = [];
   const { propagationPolicy, gracePeriodSeconds, orphanDependents } = given;
   if (
@@ -46,13 +47,6 @@ export function deleteOptions(body: Record<string, unknown> | undefined, query: 
       ),
     );
   }
-  if (
-    gracePeriodSeconds !== undefined &&
-    gracePeriodSeconds !== null &&
-    !(Number.isInteger(gracePeriodSeconds) && Number(gracePeriodSeconds) >= 0)
-  ) {
-    errors.push(field.invalid("gracePeriodSeconds", gracePeriodSeconds, "must be greater than or equal to 0"));
-  }
   const dryRun = Array.isArray(given.dryRun) ? given.dryRun : [];
   if (dryRun.some((value) => value !== "All")) errors.push(field.notSupported("dryRun", dryRun, ["All"]));
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, errors);
@@ -63,16 +57,26 @@ export function deleteOptions(body: Record<string, unknown> | undefined, query: 
   return {
     dryRun: dryRun.length > 0,
     ...(policy !== undefined && policy !== null && { propagationPolicy: policy as "Orphan" }),
-    ...(typeof gracePeriodSeconds === "number" && { gracePeriodSeconds }),
+    ...(typeof gracePeriodSeconds === "number" && {
+      gracePeriodSeconds: gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds, // as real servers take it
+    }),
     ...(preconditions && { preconditions: preconditions as { uid?: string; resourceVersion?: string } }),
   };
+}
+
+function refuseOtherKinds({ kind = "DeleteOptions", gracePeriodSeconds = null }: Record<string, unknown>): void {
+  if (kind !== "" && kind !== "DeleteOptions")
+    throw badRequest(`no kind ${JSON.stringify(kind)} is known for options of a deletion`);
+  if (gracePeriodSeconds !== null && !Number.isInteger(gracePeriodSeconds)) {
+    throw badRequest("DeleteOptions.gracePeriodSeconds must be an integer");
+  }
 }
 
 function fromQuery(query: URLSearchParams): Record<string, unknown> {
   const grace = query.get("gracePeriodSeconds");
   return {
     ...(query.has("propagationPolicy") && { propagationPolicy: query.get("propagationPolicy") }),
-    ...(grace !== null && { gracePeriodSeconds: Number(grace) }),
+    ...(grace !== null && { gracePeriodSeconds: integerOf(grace) }),
     ...(query.has("orphanDependents") && { orphanDependents: query.get("orphanDependents") === "true" }),
     ...(query.has("dryRun") && { dryRun: query.getAll("dryRun") }),
   };
@@ -97,7 +101,7 @@ export async function remove(
     dependencies.admission.admitDelete(target, current, context);
     const marked = markDeleted(current, resource.strategy, options, context.now);
     if (isFinished(marked)) {
-      gone = current;
+      gone = resource.strategy.graceFor ? marked : current;
       return undefined;
     }
     held = marked;
@@ -109,6 +113,7 @@ export async function remove(
     const stored = await store.write(resource.storage, key, decide);
     if (held) return resource.strategy.present(stored ?? held);
   }
+  if (gone && resource.strategy.showsDeleted) return resource.strategy.present(gone);
   return held ?? success(target, gone);
 }
 
@@ -135,24 +140,33 @@ const ORPHAN = "orphan";
 function markDeleted(
   current: DynamicObject,
   strategy: Strategy,
-  { propagationPolicy }: DeleteOptions,
+  { propagationPolicy, gracePeriodSeconds }: DeleteOptions,
   now: Date,
 ): DynamicObject {
-  const finalizers = finalizersFor(current.metadata.finalizers ?? [], propagationPolicy);
-  const unchanged = finalizers.length === (current.metadata.finalizers ?? []).length;
-  if (current.metadata.deletionTimestamp && unchanged) return current;
-
   const marked = clone(current);
   const { metadata } = marked;
+  const finalizers = finalizersFor(metadata.finalizers ?? [], propagationPolicy);
   if (finalizers.length > 0) metadata.finalizers = finalizers;
   else delete metadata.finalizers;
-  if (!metadata.deletionTimestamp) {
-    metadata.deletionTimestamp = timestamp(now);
-    metadata.deletionGracePeriodSeconds = 0;
+
+  if (metadata.deletionTimestamp) {
+    shortenGrace(metadata, gracePeriodSeconds);
+  } else {
+    const grace = strategy.graceFor?.(current, gracePeriodSeconds) ?? 0;
+    metadata.deletionTimestamp = timestamp(new Date(now.getTime() + grace * 1000));
+    metadata.deletionGracePeriodSeconds = grace;
     if (metadata.generation) metadata.generation += 1;
     strategy.prepareForDelete?.(marked);
   }
-  return marked;
+  return equal(marked, current) ? current : marked;
+}
+
+/** Who deletes again may hurry the end, and never put it off. */
+function shortenGrace(metadata: DynamicObject["metadata"], asked: number | undefined): void {
+  const { deletionTimestamp = "", deletionGracePeriodSeconds: granted = 0 } = metadata;
+  if (asked === undefined || asked >= granted) return;
+  metadata.deletionTimestamp = timestamp(new Date(Date.parse(deletionTimestamp) - (granted - asked) * 1000));
+  metadata.deletionGracePeriodSeconds = asked;
 }
 
 function finalizersFor(finalizers: string[], policy: DeleteOptions["propagationPolicy"]): string[] {
@@ -184,7 +198,7 @@ export async function removeCollection(
   options: DeleteOptions,
   selection: ListOptions,
   context: RequestContext,
-): Promise<DynamicObject> {
+): Promise<Listed> {
   const found = await list(dependencies, target, selection);
   for (const object of found.items) {
     const { namespace, name } = object.metadata;
@@ -193,12 +207,7 @@ export async function removeCollection(
       if (!isNotFound(error)) throw error; // somebody else deleted it first
     });
   }
-  return {
-    apiVersion: "v1",
-    kind: "List",
-    metadata: { resourceVersion: String(found.revision) } as unknown as DynamicObject["metadata"],
-    items: found.items,
-  };
+  return found;
 }
 
 function isNotFound(error: unknown): boolean {

@@ -2,13 +2,14 @@
  * The verbs: get, list, watch, create, update, patch and delete, for every kind alike. What a kind does
  * differently is its strategy's business; what is stored, and when, the store's.
  */
+export { apply } from "./apply.ts";
 export { create } from "./create.ts";
 export { type DeleteOptions, deleteOptions, remove, removeCollection } from "./delete.ts";
 export {
   type FieldValidation,
   type ListOptions,
   listOptions,
-  revisionOf,
+  plainRevisionOf,
   type WriteOptions,
   writeOptions,
 } from "./options.ts";

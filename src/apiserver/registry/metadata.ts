@@ -38,7 +38,6 @@ export function fillForCreate(draft: DynamicObject, resource: Resource, now: Dat
   delete metadata.resourceVersion;
   delete metadata.deletionTimestamp;
   delete metadata.deletionGracePeriodSeconds;
-  delete metadata.generation;
   delete (metadata as ObjectMeta & { selfLink?: string }).selfLink;
   metadata.uid = randomUUID();
   metadata.creationTimestamp = timestamp(now);
@@ -57,7 +56,7 @@ export function checkPreconditions(draft: DynamicObject, current: DynamicObject,
   const said = metadata.resourceVersion ?? "";
   if (said === "" || said === "0") {
     if (!target.resource.strategy.unconditionalUpdate) {
-      throw invalid(kindSubjectOf(target), [
+      throw invalid(subjectOf(target), [
         field.invalid("metadata.resourceVersion", 0, "must be specified for an update"),
       ]);
     }
@@ -78,7 +77,6 @@ export function keepSystemMetadata(draft: DynamicObject, current: DynamicObject)
   assign(metadata, "deletionGracePeriodSeconds", kept.deletionGracePeriodSeconds);
   assign(metadata, "generation", kept.generation);
   assign(metadata, "resourceVersion", kept.resourceVersion);
-  if (metadata.managedFields === undefined) assign(metadata, "managedFields", kept.managedFields);
 }
 
 /** The generation counts changes of the wish: everything but metadata and status. */

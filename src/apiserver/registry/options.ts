@@ -1,10 +1,12 @@
 /** Query parameters of writes and lists, checked the way kube-apiserver checks them. */
-import { badRequest, type FieldError, field, invalid } from "../errors.ts";
+import { badRequest, type FieldError, field, invalid, plainError } from "../errors.ts";
 
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
+  /** Whether an apply takes over what others own. */
+  readonly force: boolean;
 }
 
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
@@ -13,7 +15,12 @@ const FIELD_VALIDATIONS = ["", "Ignore", "Strict", "Warn"] as const;
 const LONGEST_MANAGER = 128;
 
 /** `kind` is CreateOptions, UpdateOptions or PatchOptions: the object that an error blames. */
-export function writeOptions(kind: string, query: URLSearchParams, userAgent: string | undefined): WriteOptions {
+export function writeOptions(
+  kind: string,
+  query: URLSearchParams,
+  userAgent: string | undefined,
+  { isApply = false }: { isApply?: boolean } = {},
+): WriteOptions {
   const dryRun = query.getAll("dryRun").filter((value) => value !== "");
   const fieldManager = query.get("fieldManager") ?? "";
   const fieldValidation = query.get("fieldValidation") ?? "";
@@ -28,7 +35,9 @@ export function writeOptions(kind: string, query: URLSearchParams, userAgent: st
   if (!FIELD_VALIDATIONS.some((known) => known === fieldValidation)) {
     errors.push(field.notSupported("fieldValidation", fieldValidation, FIELD_VALIDATIONS));
   }
-  if (kind === "PatchOptions" && query.has("force")) {
+  if (isApply) {
+    if (fieldManager === "") errors.push(field.required("fieldManager", "is required for apply patch"));
+  } else if (kind === "PatchOptions" && query.has("force")) {
     errors.push(field.forbidden("force", "may not be specified for non-apply patch"));
   }
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind }, errors);
@@ -36,6 +45,7 @@ export function writeOptions(kind: string, query: URLSearchParams, userAgent: st
   return {
     dryRun: dryRun.length > 0,
     fieldManager: fieldManager || managerFrom(userAgent),
+    force: ["true", "1"].includes(query.get("force") ?? ""),
     fieldValidation: fieldValidation === "" ? "Warn" : (fieldValidation as FieldValidation),
   };
 }
@@ -61,6 +71,8 @@ export function listOptions(query: URLSearchParams): ListOptions {
   const match = query.get("resourceVersionMatch") ?? "";
   const continueToken = query.get("continue") ?? "";
 
+  integerOf(query.get("timeoutSeconds") ?? ""); // means nothing for a list, and is looked at all the same
+
   const forbid = (why: string) => field.forbidden("resourceVersionMatch", why);
   const errors: FieldError[] = [];
   if (query.get("sendInitialEvents")) {
@@ -82,7 +94,7 @@ export function listOptions(query: URLSearchParams): ListOptions {
   }
 
   return {
-    limit: limitOf(query.get("limit") ?? ""),
+    limit: Math.max(0, integerOf(query.get("limit") ?? "")),
     continueToken,
     resourceVersion: resourceVersion === "" ? undefined : revisionOf(resourceVersion),
     match: match as ListOptions["match"],
@@ -91,17 +103,39 @@ export function listOptions(query: URLSearchParams): ListOptions {
   };
 }
 
+/** The revision that a list names. */
 export function revisionOf(text: string): number {
-  if (!/^\d{1,19}$/.test(text)) {
-    throw badRequest(
-      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
-    );
-  }
+  const problem = revisionProblem(text);
+  if (problem) throw badRequest(`invalid resource version: ${problem}`);
   return Number(text);
 }
 
-function limitOf(text: string): number {
+/** The revision that a get or a watch names: Go never dressed up this error of theirs. */
+export function plainRevisionOf(text: string): number {
+  const problem = revisionProblem(text);
+  if (problem) throw plainError(problem);
+  return Number(text);
+}
+
+function revisionProblem(text: string): string | undefined {
+  if (/^\d{1,19}$/.test(text)) return undefined;
+  const shown = JSON.stringify(text);
+  return `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`;
+}
+
+const LARGEST_INTEGER = 2n ** 63n - 1n;
+
+/** A number in a query, as Go reads it. */
+export function integerOf(text: string): number {
   if (text === "") return 0;
-  if (!/^-?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  return Math.max(0, Number(text));
+  const problem = (why: string) => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
+  if (!/^[+-]?\d+$/.test(text)) throw problem("invalid syntax");
+  const value = BigInt(text.replace("+", ""));
+  if (value > LARGEST_INTEGER || value < -LARGEST_INTEGER - 1n) throw problem("value out of range");
+  return Number(value);
+}
+
+/** A switch in a query: everything but `false` and `0` turns it on. */
+export function booleanOf(text: string): boolean {
+  return text !== "" && text !== "0" && text.toLowerCase() !== "false";
 }

@@ -34,7 +34,7 @@ export async function list(dependencies: RegistryDependencies, target: Target, o
   const { store } = dependencies;
   const selection = selectionOf(resource, options.labelSelector, options.fieldSelector);
   const from = options.continueToken ? decodeToken(options.continueToken) : undefined;
-  await revisionReached(dependencies, options.resourceVersion ?? 0);
+  await revisionReached(dependencies, Math.max(options.resourceVersion ?? 0, from?.revision ?? 0));
 
   const revision = from ? (from.revision >= 0 ? from.revision : undefined) : exactRevision(options);
   const found = listAt(store, resource, namespace, revision, from?.start);

@@ -1,20 +1,23 @@
 /** PUT and PATCH: the next state of an object, decided on its newest state and written once. */
 import type { DynamicObject } from "#api/meta";
-import { clone, equal, isObject } from "#lib/json";
-import { applyJsonPatch, applyMergePatch, PatchError } from "#lib/patch";
+import { clone, isObject } from "#lib/json";
+import { equalButTimes } from "../apply/index.ts";
 import {
   ApiError,
   badRequest,
   type FieldError,
+  field,
   forbidden,
   invalid,
   notFound,
   unsupportedMediaType,
 } from "../errors.ts";
 import { validateObjectMetaUpdate } from "../kinds/index.ts";
-import type { RequestContext } from "../resource.ts";
+import { type DocumentPatch, patcher, resultRefusal } from "../patch/index.ts";
+import type { RequestContext, Resource } from "../resource.ts";
 import { createErrors, prepareCreate } from "./create.ts";
-import { decodeFor } from "./decoding.ts";
+import { decodeFor, decodeView } from "./decoding.ts";
+import { type ManagersOf, managersOfUpdate, requestedManagers, setManagers } from "./managed-fields.ts";
 import { checkPreconditions, countGeneration, keepSystemMetadata, settleNamespace } from "./metadata.ts";
 import type { FieldValidation } from "./options.ts";
 import {
@@ -31,7 +34,7 @@ export interface UpdateResult {
   readonly created: boolean;
 }
 
-type UpdateContext = RequestContext & { fieldValidation: FieldValidation };
+export type UpdateContext = RequestContext & { fieldValidation: FieldValidation };
 
 export async function update(
   dependencies: RegistryDependencies,
@@ -39,104 +42,88 @@ export async function update(
   body: DynamicObject,
   context: UpdateContext,
 ): Promise<UpdateResult> {
-  const decoded = decodeView(target, body, context);
+  const decoded = decode(target, body, context);
   if (!decoded.metadata.name && target.subresource?.view) decoded.metadata.name = target.name;
-  if (decoded.metadata.name !== target.name) {
-    throw badRequest(
-      `the name of the object (${decoded.metadata.name ?? ""}) does not match the name on the URL (${target.name})`,
-    );
-  }
+  requireName(decoded, target);
   settleNamespace(decoded, target);
+  const requested = requestedManagers(body);
   return write(dependencies, target, context, (current) => {
-    if (!current) return clone(decoded);
+    const managers = managersOfUpdate(dependencies, target, context, { current, requested });
+    if (!current) return { draft: clone(decoded), managers };
     const draft = asObject(target, clone(decoded), current);
     checkPreconditions(draft, current, target);
-    return draft;
+    return { draft, managers };
   });
 }
 
-export type Patch = { type: "merge"; patch: unknown } | { type: "json"; patch: unknown };
+export type Patch = DocumentPatch;
 
-export const PATCH_TYPES: Readonly<Record<string, Patch["type"]>> = {
+/** By media type. */
+const PATCH_TYPES: Readonly<Record<string, Patch["type"] | "apply">> = {
   "application/json-patch+json": "json",
   "application/merge-patch+json": "merge",
+  "application/strategic-merge-patch+json": "strategic",
+  "application/apply-patch+yaml": "apply",
 };
-
-/** As kube-apiserver: more operations than this are refused before they are tried. */
-const MOST_OPERATIONS = 10_000;
 
 export async function patch(
   dependencies: RegistryDependencies,
   target: NamedTarget,
-  { type, patch: change }: Patch,
+  change: Patch,
   context: UpdateContext,
 ): Promise<UpdateResult> {
-  const apply = type === "json" ? jsonPatcher(change) : mergePatcher(change);
+  const { resource, subresource } = target;
+  const apply = patcher(change, subresource?.responseKind ?? resource);
   return write(dependencies, target, context, (current) => {
     if (!current) throw notFound(subjectOf(target));
-    const before = target.subresource?.view
-      ? target.subresource.view.read(current)
-      : target.resource.strategy.present(current);
-    const after = apply(before);
-    if (!isObject(after)) throw badRequest("the patch does not leave an object");
-    const decoded = decodeView(target, after as DynamicObject, context);
+    const before = subresource?.view ? subresource.view.read(current) : resource.strategy.present(current);
+    const patched = apply(before);
+    const decoded = decodePatched(target, patched, change, context);
     settleNamespace(decoded, target);
+    requireName(decoded, target);
     const draft = asObject(target, clone(decoded), current);
-    if (draft.metadata.name !== target.name) {
-      throw badRequest(
-        `the name of the object (${draft.metadata.name ?? ""}) does not match the name on the URL (${target.name})`,
-      );
-    }
-    // A patch that leaves the resourceVersion alone is about the newest state, whatever that is.
-    draft.metadata.resourceVersion ||= current.metadata.resourceVersion ?? "";
+    const { uid } = draft.metadata;
+    if (uid && uid !== current.metadata.uid) refuse(target, [field.invalid("metadata.uid", uid, "field is immutable")]);
+    // A patch that leaves the resourceVersion alone was applied to the newest one, whatever that is, and agrees with it.
     checkPreconditions(draft, current, target);
-    return draft;
+    const requested = requestedManagers(patched);
+    return { draft, managers: managersOfUpdate(dependencies, target, context, { current, requested }) };
   });
 }
 
-function jsonPatcher(change: unknown): (value: unknown) => unknown {
-  if (!Array.isArray(change)) throw badRequest("error decoding patch: a JSON patch is a list of operations");
-  if (change.length > MOST_OPERATIONS) {
-    throw new ApiError(
-      413,
-      "RequestEntityTooLarge",
-      `The allowed maximum operations in a JSON patch is ${MOST_OPERATIONS}, got ${change.length}`,
-    );
+/** Like decode, with a body that nobody sent: what is wrong with it is the fault of the patch. */
+function decodePatched(target: NamedTarget, after: unknown, change: Patch, context: UpdateContext): DynamicObject {
+  try {
+    if (!isObject(after)) throw badRequest("what is left is not an object");
+    return decode(target, after as DynamicObject, context);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 400) throw error;
+    throw resultRefusal(change, error.message.replace(/^.* cannot be handled as an? \w+: /s, ""));
   }
-  return (value) => {
-    try {
-      return applyJsonPatch(value, change);
-    } catch (error) {
-      if (!(error instanceof PatchError)) throw error;
-      throw new ApiError(
-        422,
-        "Invalid",
-        `the server rejected our request due to an error in our request: ${error.message}`,
-        {},
-      );
-    }
-  };
 }
 
-function mergePatcher(change: unknown): (value: unknown) => unknown {
-  if (!isObject(change)) throw badRequest("invalid JSON patch: a merge patch is an object");
-  return (value) => applyMergePatch(value, change);
+/** How to read a patch of that media type. Without a type in the table there is nothing strategic to know. */
+export function patchTypeOf(contentType: string, { builtin }: Resource): Patch["type"] | "apply" {
+  const accepted = Object.entries(PATCH_TYPES).filter(([, type]) => builtin || type !== "strategic");
+  const found = accepted.find(([mediaType]) => mediaType === contentType);
+  if (!found) throw unsupportedMediaType(accepted.map(([mediaType]) => mediaType));
+  return found[1];
 }
 
-export function patchTypeOf(contentType: string): Patch["type"] {
-  const type = Object.hasOwn(PATCH_TYPES, contentType) ? PATCH_TYPES[contentType] : undefined;
-  if (!type) throw unsupportedMediaType(Object.keys(PATCH_TYPES));
-  return type;
+/** The name in the body must be the URL's. */
+export function requireName({ metadata: { name } }: DynamicObject, target: NamedTarget): void {
+  if (name === target.name) return;
+  throw badRequest(`the name of the object (${name ?? ""}) does not match the name on the URL (${target.name})`);
 }
 
-function decodeView(target: NamedTarget, body: DynamicObject, context: UpdateContext): DynamicObject {
-  const { resource, subresource } = target;
-  if (subresource?.view) return { ...body, metadata: { ...body.metadata } } as DynamicObject;
-  return clone(decodeFor(resource, body, context.fieldValidation, context));
+function decode({ resource, subresource }: NamedTarget, body: DynamicObject, context: UpdateContext): DynamicObject {
+  const { fieldValidation } = context;
+  if (subresource?.view) return decodeView(subresource.responseKind, body, fieldValidation, context);
+  return clone(decodeFor(resource, body, fieldValidation, context));
 }
 
 /** For `/scale` and its like, the request is a view: its wish is written into the object it shows. */
-function asObject({ subresource }: NamedTarget, request: DynamicObject, current: DynamicObject): DynamicObject {
+export function asObject({ subresource }: NamedTarget, request: DynamicObject, current: DynamicObject): DynamicObject {
   if (!subresource?.view) return request;
   const draft = clone(current);
   subresource.view.write(draft, request);
@@ -144,39 +131,52 @@ function asObject({ subresource }: NamedTarget, request: DynamicObject, current:
   return draft;
 }
 
-async function write(
+/** What a request makes of an object, before the server adds what is its own. */
+export interface Wish {
+  readonly draft: DynamicObject;
+  readonly managers: ManagersOf;
+}
+
+/** Writes what `next` makes of the newest state; it is asked again whenever that has changed meanwhile. */
+export async function write(
   { store, admission, mayCreate }: RegistryDependencies,
   target: NamedTarget,
   context: UpdateContext,
-  next: (current: DynamicObject | undefined) => DynamicObject,
+  next: (current: DynamicObject | undefined) => Wish,
+  { createsMissing = target.resource.strategy.createOnUpdate }: { createsMissing?: boolean } = {},
 ): Promise<UpdateResult> {
   const { resource } = target;
   const key = storeKey(target);
   let created = false;
   let answer: DynamicObject | undefined;
+  let removed = false;
 
   const decide = (current: DynamicObject | undefined): DynamicObject | undefined => {
-    const draft = next(current);
+    const { draft, managers } = next(current);
     if (!current) {
-      if (!resource.strategy.createOnUpdate || target.subresource) throw notFound(subjectOf(target));
+      if (!createsMissing || target.subresource) throw notFound(subjectOf(target));
       if (!mayCreate(target, context)) throw forbidden(subjectOf(target), "creating it needs the right to create");
       created = true;
       const refused = refuseForNamespace(store, target);
       if (refused) throw refused;
       delete draft.metadata.resourceVersion;
-      prepareCreate(resource, draft, context);
+      prepareCreate(resource, draft, managers, context);
       admission.admit(target, draft, undefined, context);
       refuse(target, createErrors(target, draft, context));
       answer = draft;
       return draft;
     }
-    prepareUpdate(target, draft, current, context);
+    prepareUpdate(target, draft, current, managers, context);
     admission.admit(target, draft, current, context);
     refuse(target, updateErrors(target, draft, current, context));
+    if (equalButTimes(draft, current)) {
+      answer = current;
+      return current;
+    }
     answer = draft;
-    if (equal(draft, current)) return current;
-    // The last finalizer of a deleted object is gone: so is the object.
-    return isFinished(draft) ? undefined : draft;
+    // The last finalizer of a deleted object is gone: so is the object. The client still sees what it wrote.
+    removed = isFinished(draft);
+    return removed ? undefined : draft;
   };
 
   if (context.dryRun) {
@@ -184,24 +184,28 @@ async function write(
     return { object: answer as unknown as DynamicObject, created };
   }
   const stored = await store.write(resource.storage, key, decide);
-  return { object: stored ?? (answer as unknown as DynamicObject), created };
+  return { object: stored && !removed ? stored : (answer as unknown as DynamicObject), created };
 }
 
 function prepareUpdate(
   target: NamedTarget,
   draft: DynamicObject,
   current: DynamicObject,
+  managers: ManagersOf,
   context: RequestContext,
 ): void {
   const { resource, subresource } = target;
   keepSystemMetadata(draft, current);
   resource.strategy.default(draft);
+  const managedFields = managers(draft);
   if (subresource?.edit) subresource.edit.prepare(draft, current, context);
   else {
     if (resource.strategy.hasStatus) keepStatus(draft, current);
     resource.strategy.prepareForUpdate(draft, current, context);
   }
-  countGeneration(draft, current, resource);
+  setManagers(draft, managedFields);
+  // `/status` and its like change no wish.
+  if (!subresource?.edit) countGeneration(draft, current, resource);
 }
 
 function keepStatus(draft: DynamicObject, current: DynamicObject): void {

@@ -2,8 +2,9 @@
 import { randomInt } from "node:crypto";
 import { apiVersionOf, type DynamicObject, type Status } from "#api/meta";
 import type { Clock } from "#lib/clock";
-import { expired, field, invalid, plainError } from "../errors.ts";
+import { expired, field, invalid } from "../errors.ts";
 import { Compacted, type Store, type StoreEvent } from "../store/index.ts";
+import { booleanOf, integerOf, plainRevisionOf } from "./options.ts";
 import { type Selection, selectionOf } from "./selection.ts";
 import type { RegistryDependencies, Target } from "./target.ts";
 
@@ -34,9 +35,10 @@ const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 export function watchOptions(query: URLSearchParams): WatchOptions {
   const resourceVersion = query.get("resourceVersion") ?? "";
   const match = query.get("resourceVersionMatch") ?? "";
-  const initial = query.get("sendInitialEvents");
-  const sendInitialEvents = initial === null || initial === "" ? undefined : initial === "true" || initial === "1";
-  const bookmarks = ["true", "1"].includes(query.get("allowWatchBookmarks") ?? "");
+  const initial = query.get("sendInitialEvents") ?? "";
+  const sendInitialEvents = initial === "" ? undefined : booleanOf(initial);
+  const bookmarks = booleanOf(query.get("allowWatchBookmarks") ?? "");
+  const timeout = integerOf(query.get("timeoutSeconds") ?? "");
 
   const errors = [];
   if (sendInitialEvents !== undefined && match !== "NotOlderThan") {
@@ -55,20 +57,14 @@ export function watchOptions(query: URLSearchParams): WatchOptions {
       ),
     );
   }
-  if (sendInitialEvents && !bookmarks) {
-    errors.push(field.forbidden("sendInitialEvents", "sendInitialEvents requires allowWatchBookmarks"));
-  }
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, errors);
-  if (!/^\d{0,19}$/.test(resourceVersion))
-    throw plainError(`strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`);
+  if (resourceVersion !== "") plainRevisionOf(resourceVersion);
 
-  const timeout = Number(query.get("timeoutSeconds") ?? 0);
   return {
     resourceVersion,
     bookmarks,
     sendInitialEvents,
-    timeoutSeconds:
-      Number.isInteger(timeout) && timeout > 0 ? timeout : SHORTEST_DEFAULT_S + randomInt(SHORTEST_DEFAULT_S),
+    timeoutSeconds: timeout > 0 ? timeout : SHORTEST_DEFAULT_S + randomInt(SHORTEST_DEFAULT_S),
     labelSelector: query.get("labelSelector") ?? "",
     fieldSelector: query.get("fieldSelector") ?? "",
   };
@@ -134,14 +130,13 @@ class Stream {
     this.#cancelTimers = [];
   }
 
-  #sendState({ sendInitialEvents }: WatchOptions): number {
+  #sendState({ sendInitialEvents, bookmarks }: WatchOptions): number {
     const { resource, namespace } = this.#target;
     const { items, revision } = this.#store.list(resource.storage, namespace === undefined ? {} : { namespace });
     for (const stored of items) {
-      if (this.#selection.matches(stored))
-        this.#sink.event({ type: "ADDED", object: resource.strategy.present(stored) });
+      if (this.#matches(stored)) this.#sink.event({ type: "ADDED", object: resource.strategy.present(stored) });
     }
-    if (sendInitialEvents) this.#bookmark(revision, { annotations: { [INITIAL_EVENTS_END]: "true" } });
+    if (sendInitialEvents && bookmarks) this.#bookmark(revision, { annotations: { [INITIAL_EVENTS_END]: "true" } });
     return revision;
   }
 
@@ -149,8 +144,8 @@ class Stream {
     if (this.#stopped) return;
     const { resource, namespace } = this.#target;
     if (namespace !== undefined && !key.startsWith(`${namespace}/`)) return;
-    const matched = previous !== undefined && this.#selection.matches(previous);
-    const matches = type !== "DELETED" && this.#selection.matches(object);
+    const matched = previous !== undefined && this.#matches(previous);
+    const matches = type !== "DELETED" && this.#matches(object);
     const present = (stored: DynamicObject) => resource.strategy.present(stored);
     if (matches) this.#sink.event({ type: matched ? "MODIFIED" : "ADDED", object: present(object) });
     else if (matched) {
@@ -159,6 +154,11 @@ class Stream {
         type === "DELETED" ? object : withVersion(previous as DynamicObject, object.metadata.resourceVersion);
       this.#sink.event({ type: "DELETED", object: present(last) });
     }
+  }
+
+  #matches(stored: DynamicObject): boolean {
+    const { name } = this.#target;
+    return (name === undefined || stored.metadata.name === name) && this.#selection.matches(stored);
   }
 
   #schedule({ timeoutSeconds, bookmarks }: WatchOptions): void {

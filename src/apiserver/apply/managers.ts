@@ -1,0 +1,140 @@
+/** The managers of an object's fields: `metadata.managedFields`, read and written. */
+import type { ManagedFieldsEntry } from "#api/meta";
+import { isObject } from "#lib/json";
+import { decodeFields, encodeFields, isEmpty, type PathSet, union } from "./path-set.ts";
+
+/** Who wrote, and how: one manager may have several entries. */
+export interface ManagerIdentity {
+  readonly manager: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly subresource: string;
+}
+
+export interface Manager extends ManagerIdentity {
+  readonly time?: string;
+  readonly fields: PathSet;
+}
+
+/** By identity. */
+export type Managers = ReadonlyMap<string, Manager>;
+
+export const NO_MANAGERS: Managers = new Map();
+
+/** Whoever applies is the same one in whichever version he applies. */
+export function identityOf({ manager, operation, apiVersion, subresource }: ManagerIdentity): string {
+  return JSON.stringify([manager, operation, operation === "Apply" ? "" : apiVersion, subresource]);
+}
+
+/** Entries are read again with every write, and most writes leave most of them alone. */
+const decoded = new WeakMap<object, PathSet>();
+const encoded = new WeakMap<PathSet, Record<string, unknown>>();
+
+/** Throws SyntaxError for entries that make no sense. */
+export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined): Managers {
+  if (!entries || entries.length === 0) return NO_MANAGERS;
+  const managers = new Map<string, Manager>();
+  for (const [index, entry] of entries.entries()) {
+    const manager = readManager(entry, index);
+    managers.set(identityOf(manager), manager);
+  }
+  return managers;
+}
+
+function readManager(entry: ManagedFieldsEntry, index: number): Manager {
+  const { manager = "", operation, apiVersion, subresource = "", time, fieldsType, fieldsV1 } = entry;
+  if (operation !== "Apply" && operation !== "Update") throw new SyntaxError("operation must be `Apply` or `Update`");
+  if (!apiVersion) throw new SyntaxError("apiVersion must not be empty");
+  if (!fieldsType) throw new SyntaxError(`missing fieldsType in managed fields entry ${index}`);
+  if (fieldsType !== "FieldsV1") {
+    throw new SyntaxError(`invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${index}`);
+  }
+  const identity = { manager, operation, apiVersion, subresource } as const;
+  return { ...identity, ...(time && { time }), fields: fieldsIn(fieldsV1) };
+}
+
+function fieldsIn(fieldsV1: unknown): PathSet {
+  if (!isObject(fieldsV1)) return decodeFields({});
+  const known = decoded.get(fieldsV1);
+  if (known) return known;
+  const fields = decodeFields(fieldsV1);
+  remember(fieldsV1, fields);
+  return fields;
+}
+
+function remember(fieldsV1: Record<string, unknown>, fields: PathSet): void {
+  decoded.set(fieldsV1, fields);
+  if (!isEmpty(fields)) encoded.set(fields, fieldsV1);
+}
+
+/** Undefined when there are none. */
+export function writeManagers(managers: Managers): ManagedFieldsEntry[] | undefined {
+  if (managers.size === 0) return undefined;
+  return [...managers.values()].sort(byOrder).map(({ manager, operation, apiVersion, subresource, time, fields }) => ({
+    manager,
+    operation,
+    apiVersion,
+    ...(time && { time }),
+    fieldsType: "FieldsV1",
+    fieldsV1: fieldsV1Of(fields),
+    ...(subresource && { subresource }),
+  }));
+}
+
+function fieldsV1Of(fields: PathSet): Record<string, unknown> {
+  const known = encoded.get(fields);
+  if (known) return known;
+  const fieldsV1 = encodeFields(fields);
+  remember(fieldsV1, fields);
+  return fieldsV1;
+}
+
+function byOrder(a: Manager, b: Manager): number {
+  return (
+    compare(a.operation, b.operation) ||
+    compare(a.time ?? "", b.time ?? "") ||
+    compare(a.manager, b.manager) ||
+    compare(a.apiVersion, b.apiVersion) ||
+    compare(a.subresource, b.subresource)
+  );
+}
+
+/** So many Update entries an object may have; appliers are kept, because their entries are their memory. */
+const MOST_UPDATERS = 10;
+const ANCIENT = "ancient-changes";
+
+/** Merges the oldest Update entries into one per version, until there are few enough. */
+export function capped(managers: Managers): Managers {
+  const updaters = [...managers].filter(([, { operation }]) => operation === "Update");
+  if (updaters.length <= MOST_UPDATERS) return managers;
+  updaters.sort(([id, a], [otherId, b]) => compare(a.time ?? "", b.time ?? "") || compare(id, otherId));
+
+  const out = new Map(managers);
+  const firsts = new Map<string, string>();
+  let count = updaters.length;
+  for (const [id, updater] of updaters) {
+    if (count <= MOST_UPDATERS) break;
+    const { apiVersion } = updater;
+    const first = firsts.get(apiVersion);
+    if (first === undefined) {
+      firsts.set(apiVersion, id);
+      continue;
+    }
+    const bucket = { manager: ANCIENT, operation: "Update", apiVersion, subresource: "" } as const;
+    const bucketId = identityOf(bucket);
+    const gathered = out.get(bucketId) ?? out.get(first);
+    if (!out.has(bucketId)) out.delete(first);
+    out.delete(id);
+    out.set(bucketId, {
+      ...bucket,
+      ...(updater.time && { time: updater.time }), // the younger of the two
+      fields: union(updater.fields, gathered?.fields ?? updater.fields),
+    });
+    count--;
+  }
+  return out;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
