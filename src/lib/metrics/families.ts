@@ -1,0 +1,102 @@
+/** Families of series: one name, and one value for every combination of labels that was seen. */
+import { labelText, line, numberText } from "./text.ts";
+
+export type Labels<L extends string> = Readonly<Record<L, string>>;
+
+export interface Counter<L extends string = never> {
+  /** Adds one, or `by`, which must not be negative. */
+  increment(labels: Labels<L>, by?: number): void;
+}
+
+export interface Gauge<L extends string = never> {
+  set(labels: Labels<L>, value: number): void;
+  add(labels: Labels<L>, by: number): void;
+}
+
+export interface Histogram<L extends string = never> {
+  observe(labels: Labels<L>, value: number): void;
+}
+
+/** One value of a gauge or counter that is computed when it is read. */
+export interface Sample<L extends string = never> {
+  readonly labels: Labels<L>;
+  readonly value: number;
+}
+
+/** The values of one family, by the text of their labels. */
+export class Series<L extends string, V> {
+  readonly #names: readonly L[];
+  readonly #limit: number;
+  readonly #create: () => V;
+  readonly #values = new Map<string, V>();
+
+  constructor(names: readonly L[], limit: number, create: () => V) {
+    this.#names = names;
+    this.#limit = limit;
+    this.#create = create;
+  }
+
+  /** Beyond the limit everything new goes to one series whose labels are empty, so that totals stay right. */
+  key(labels: Labels<L>): string {
+    const key = labelText(this.#names, labels);
+    return this.#values.has(key) || this.#values.size < this.#limit ? key : labelText(this.#names, {});
+  }
+
+  at(labels: Labels<L>): V {
+    const key = this.key(labels);
+    const known = this.#values.get(key);
+    if (known !== undefined) return known;
+    const created = this.#create();
+    this.#values.set(key, created);
+    return created;
+  }
+
+  put(labels: Labels<L>, value: V): void {
+    this.#values.set(this.key(labels), value);
+  }
+
+  entries(): [string, V][] {
+    return [...this.#values].sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+}
+
+interface HistogramValue {
+  /** How many fell into each bucket, not counting the buckets below it; the last is for what exceeds all bounds. */
+  readonly counts: number[];
+  sum: number;
+}
+
+/** Counts how many values lie below each bound. */
+export class BucketedSeries<L extends string> implements Histogram<L> {
+  readonly #series: Series<L, HistogramValue>;
+  readonly #bounds: readonly number[];
+
+  constructor(names: readonly L[], limit: number, bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#series = new Series(names, limit, () => ({ counts: new Array(bounds.length + 1).fill(0), sum: 0 }));
+  }
+
+  observe(labels: Labels<L>, value: number): void {
+    const seen = this.#series.at(labels);
+    const at = this.#bounds.findIndex((bound) => value <= bound);
+    const bucket = at < 0 ? this.#bounds.length : at;
+    seen.counts[bucket] = (seen.counts[bucket] ?? 0) + 1;
+    seen.sum += value;
+  }
+
+  text(name: string): string {
+    return this.#series.entries().reduce((text, [labels, value]) => text + this.#one(name, labels, value), "");
+  }
+
+  #one(name: string, labels: string, { counts, sum }: HistogramValue): string {
+    const prefix = labels === "" ? "" : `${labels},`;
+    let total = 0;
+    let text = "";
+    counts.forEach((count, at) => {
+      total += count;
+      const bound = this.#bounds[at] ?? Number.POSITIVE_INFINITY;
+      text += line(`${name}_bucket`, `${prefix}le="${numberText(bound)}"`, total);
+    });
+    return text + line(`${name}_sum`, labels, sum) + line(`${name}_count`, labels, total);
+  }
+}
