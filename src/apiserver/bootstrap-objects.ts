@@ -11,7 +11,15 @@ export interface BootstrapObject {
 const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 /** In the order in which they can be created. */
-export function bootstrapObjects({ authority, port }: { authority: string; port: number }): BootstrapObject[] {
+export function bootstrapObjects({
+  authority,
+  host,
+  port,
+}: {
+  authority: string;
+  host: string;
+  port: number;
+}): BootstrapObject[] {
   return [
     ...NAMESPACES.map((name) => stored("core/namespaces", "v1", "Namespace", { name })),
     ...bootstrapPolicy().map((object) => ({ storage: storageOf(object), object })),
@@ -37,6 +45,29 @@ export function bootstrapObjects({ authority, port }: { authority: string; port:
           ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: port }],
         },
       },
+    ),
+    ...kubernetesEndpoints(host, port),
+  ];
+}
+
+/** Where the Service `kubernetes` leads. No controller does it, because the service selects no Pods. */
+function kubernetesEndpoints(ip: string, port: number): BootstrapObject[] {
+  const place = { namespace: "default", name: "kubernetes" };
+  const ports = [{ name: "https", protocol: "TCP", port }];
+  return [
+    stored(
+      "core/endpoints",
+      "v1",
+      "Endpoints",
+      { ...place, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
+      { subsets: [{ addresses: [{ ip }], ports }] },
+    ),
+    stored(
+      "discovery.k8s.io/endpointslices",
+      "discovery.k8s.io/v1",
+      "EndpointSlice",
+      { ...place, labels: { "kubernetes.io/service-name": "kubernetes" } },
+      { addressType: "IPv4", endpoints: [{ addresses: [ip], conditions: { ready: true } }], ports },
     ),
   ];
 }

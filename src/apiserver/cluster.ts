@@ -1,11 +1,14 @@
 /** One embedded cluster, put together: identity, store, catalog, access, verbs, pages, port and controllers. */
+import { join } from "node:path";
 import type { CustomResourceDefinition } from "#api/apiextensions";
 import { splitKey } from "#api/meta";
 import type { Clock } from "#lib/clock";
 import { clone } from "#lib/json";
 import type { Logger } from "#lib/log";
+import { createRegistry } from "#lib/metrics";
 import { jsonWebKeySet, tokenSigningKey } from "#lib/pki";
 import { createAdmission } from "./admission.ts";
+import { type AuditEvent, type AuditLog, createAuditLog } from "./audit/index.ts";
 import {
   type Authenticator,
   type Authorizer,
@@ -18,6 +21,7 @@ import {
 import { bootstrapObjects } from "./bootstrap-objects.ts";
 import { DEFINITIONS, LiveCatalog } from "./catalog.ts";
 import {
+  clusterRoleAggregationController,
   csrSigningController,
   definitionDeletionController,
   namespaceContentController,
@@ -29,7 +33,15 @@ import {
 import { definitionResource } from "./crd/index.ts";
 import { discoveryOf } from "./discovery/index.ts";
 import { notFound } from "./errors.ts";
-import { createHandler, createPages, type Listener, listen } from "./http/index.ts";
+import {
+  auditObserver,
+  createHandler,
+  createLimiter,
+  createPages,
+  type Listener,
+  listen,
+  requestMetrics,
+} from "./http/index.ts";
 import {
   createIdentity,
   type Identity,
@@ -39,6 +51,7 @@ import {
   writeIdentity,
 } from "./identity.ts";
 import { builtinResources, type KindDependencies } from "./kinds/index.ts";
+import { registerClusterMetrics } from "./metrics.ts";
 import { createOpenApi } from "./openapi/index.ts";
 import { deleteOptions, type RegistryDependencies, remove } from "./registry/index.ts";
 import { createServiceAddresses } from "./service-addresses.ts";
@@ -66,6 +79,8 @@ export interface EmbeddedCluster {
   /** PEM of the authority that its certificate and its clients' certificates are signed by. */
   readonly authority: string;
   readonly administrator: KeyAndCertificate;
+  /** The latest requests and what became of them, oldest first. */
+  auditTrail(): AuditEvent[];
   /** Ends watches, finishes writes, lets go of port and files. */
   close(): Promise<void>;
 }
@@ -82,6 +97,7 @@ export class PortTaken extends Error {
 }
 
 const HOST = "127.0.0.1";
+const AUDIT_FILE = "audit.log";
 const KUBERNETES = "1.36.3";
 const ISSUER = "https://kubernetes.default.svc.cluster.local";
 const AUDIENCES = [ISSUER];
@@ -94,7 +110,8 @@ export async function openCluster(options: ClusterOptions): Promise<EmbeddedClus
   const store = await openStore(
     durability === "memory" ? { durability } : { durability, dir, warn: (text) => log.warn(text), clock },
   );
-  const server = assemble(store, draft, options);
+  const audit = createAuditLog({ clock, log, ...(durability !== "memory" && { path: join(dir, AUDIT_FILE) }) });
+  const server = assemble(store, audit, draft, options);
   let listener: Listener | undefined;
   try {
     listener = await bind(
@@ -109,6 +126,7 @@ export async function openCluster(options: ClusterOptions): Promise<EmbeddedClus
   } catch (error) {
     await listener?.close();
     await server.stop();
+    await audit.close();
     await store.close();
     throw error;
   }
@@ -119,10 +137,12 @@ export async function openCluster(options: ClusterOptions): Promise<EmbeddedClus
     url: `https://${HOST}:${port}`,
     authority: draft.authority.certificate,
     administrator: draft.administrator,
+    auditTrail: () => audit.recent(),
     async close() {
       const stopped = server.stop();
       await close();
       await stopped;
+      await audit.close();
       await store.close();
     },
   };
@@ -164,6 +184,7 @@ interface Assembled {
 
 function assemble(
   store: Store,
+  audit: AuditLog,
   identity: IdentityDraft,
   { clock, log, version, signingDurationMs }: ClusterOptions,
 ): Assembled {
@@ -212,12 +233,16 @@ function assemble(
     () => catalog.generation,
     () => discoveryOf(catalog),
   );
+  const metrics = createRegistry();
+  registerClusterMetrics(metrics, store);
+  const limiter = createLimiter({ clock });
   const pages = createPages({
     version: versionInfo(version),
     openApi: createOpenApi(() => catalog),
     discovery,
     openIdConfiguration: openIdConfiguration(),
     keySet: jsonWebKeySet([signingKey]),
+    metrics: () => metrics.text(),
     health: () =>
       new Map([
         ["ping", true],
@@ -227,9 +252,19 @@ function assemble(
 
   let stopControllers = async () => {};
   return {
-    handle: createHandler({ registry, authenticator, authorizer, pages, log, stopping: stopping.signal }),
+    handle: createHandler({
+      registry,
+      authenticator,
+      authorizer,
+      limiter,
+      pages,
+      observers: [auditObserver(audit, clock), requestMetrics(metrics, limiter)],
+      clock,
+      log,
+      stopping: stopping.signal,
+    }),
     async start({ port, authority }) {
-      await putInPlace(writer, { authority: authority.certificate, port });
+      await putInPlace(writer, { authority: authority.certificate, host: HOST, port });
       stopControllers = runServerControllers({
         store,
         clock,
@@ -238,6 +273,7 @@ function assemble(
           namespaceContentController({ store, writer, authorityPem: authority.certificate }),
           namespaceDeletionController({ store, writer, clock }),
           definitionDeletionController({ store, writer, clock }),
+          clusterRoleAggregationController({ store, writer }),
           csrSigningController({ store, writer, authority, signingDurationMs, clock }),
         ],
       });
@@ -252,7 +288,10 @@ function assemble(
 }
 
 /** Namespaces first, one by one, because the rest lies in them; the rest together, in one commit of the log. */
-async function putInPlace(writer: SystemWriter, facts: { authority: string; port: number }): Promise<void> {
+async function putInPlace(
+  writer: SystemWriter,
+  facts: { authority: string; host: string; port: number },
+): Promise<void> {
   const objects = bootstrapObjects(facts);
   const isNamespace = ({ storage }: { storage: string }) => storage === "core/namespaces";
   await Promise.all(objects.filter(isNamespace).map(({ storage, object }) => writer.ensure(storage, object)));

@@ -2,6 +2,7 @@
  * An embedded Kubernetes API server: clusters that keep their state on disk and that kubectl, client-go and Helm
  * take for real ones. Nothing outside of this folder knows how it works; everybody talks to it by HTTPS.
  */
+export type { AuditEvent } from "./audit/index.ts";
 export { type ClusterOptions, type EmbeddedCluster, openCluster, PortTaken } from "./cluster.ts";
 export { IdentityError } from "./identity.ts";
 export {

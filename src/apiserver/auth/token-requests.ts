@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { DynamicObject } from "#api/meta";
 import { timestamp } from "#lib/clock";
 import { isObject } from "#lib/json";
@@ -37,7 +38,7 @@ export function tokenRequest(request: TokenRequestContext): DynamicObject {
   return {
     kind: "TokenRequest",
     apiVersion: "authentication.k8s.io/v1",
-    metadata: { name, namespace, creationTimestamp: timestamp(now) },
+    metadata: { name, namespace, uid: randomUUID(), creationTimestamp: timestamp(now) },
     spec: { audiences, expirationSeconds, boundObjectRef: reference ?? null },
     status: { token, expirationTimestamp: timestamp(expires) },
   };

@@ -1,8 +1,9 @@
 /**
  * What kube-controller-manager does on a real cluster and every API server's clients rely on, run beside the
  * store: namespaces get their content and are emptied when deleted, definitions take their instances along,
- * approved requests are signed.
+ * approved requests are signed, aggregated roles gather their rules.
  */
+export { clusterRoleAggregationController } from "./cluster-role-aggregation.controller.ts";
 export { csrSigningController } from "./csr-signing.controller.ts";
 export { definitionDeletionController } from "./definition-deletion.controller.ts";
 export { namespaceContentController } from "./namespace-content.controller.ts";

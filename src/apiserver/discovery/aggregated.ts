@@ -2,6 +2,7 @@
 import type { GroupVersionKind, Resource } from "../resource.ts";
 import type { Group } from "./groups.ts";
 import type { Document } from "./legacy.ts";
+import { subresourcesOf } from "./order.ts";
 
 export function apiGroupDiscoveryList(groups: readonly Group[]): Document {
   return {
@@ -30,7 +31,7 @@ function resourceEntry(resource: Resource): Document {
     ...(shortNames.length > 0 && { shortNames: [...shortNames] }),
     ...(categories.length > 0 && { categories: [...categories] }),
     ...(subresources.length > 0 && {
-      subresources: subresources.map((subresource) => ({
+      subresources: subresourcesOf(resource).map((subresource) => ({
         subresource: subresource.name,
         responseKind: gvk(subresource.responseKind),
         verbs: [...subresource.verbs],

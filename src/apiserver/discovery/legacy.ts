@@ -1,6 +1,7 @@
 /** One document per group and per group version: what clients read that do not ask for everything at once. */
 import type { Resource, Subresource } from "../resource.ts";
 import type { Group, GroupVersion } from "./groups.ts";
+import { subresourcesOf } from "./order.ts";
 
 export type Document = Record<string, unknown>;
 
@@ -27,7 +28,7 @@ export function apiResourceList({ groupVersion, resources }: GroupVersion): Docu
     groupVersion,
     resources: resources.flatMap((resource) => [
       resourceEntry(resource),
-      ...resource.subresources.map((subresource) => subresourceEntry(resource, subresource)),
+      ...subresourcesOf(resource).map((subresource) => subresourceEntry(resource, subresource)),
     ]),
   };
 }

@@ -1,3 +1,5 @@
+import type { Resource, Subresource } from "../resource.ts";
+
 /** The groups that Kubernetes itself brings, in the order in which discovery lists them; all others follow by name. */
 const BUILT_IN = [
   "apiregistration.k8s.io",
@@ -40,6 +42,11 @@ export function compareVersions(a: string, b: string): number {
   return (
     stability(right) - stability(left) || Number(right[1]) - Number(left[1]) || Number(right[3]) - Number(left[3]) || 0
   );
+}
+
+/** Those of built-in kinds by name, those of custom kinds as their definition brings them. */
+export function subresourcesOf({ builtin, subresources }: Resource): readonly Subresource[] {
+  return builtin ? [...subresources].sort((a, b) => compareText(a.name, b.name)) : subresources;
 }
 
 export function compareText(a: string, b: string): number {

@@ -1,11 +1,12 @@
 /** Request bodies: read within bounds, decoded by their content type. */
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
-import { load as loadYaml } from "js-yaml";
+import { CORE_SCHEMA, load as loadYaml } from "js-yaml";
 import type { DynamicObject } from "#api/meta";
 import { isObject, parseJson } from "#lib/json";
 import { badRequest, tooLarge, unsupportedMediaType } from "../errors.ts";
 import { decodeProtobuf } from "../types/index.ts";
+import { PROTOBUF } from "./negotiation.ts";
 
 /** As kube-apiserver: room for an object of etcd's size in the most wasteful encoding. */
 const LARGEST_BODY = 3 * 1024 * 1024;
@@ -13,15 +14,30 @@ const LARGEST_BODY = 3 * 1024 * 1024;
 /** Deeper than any object a person writes, and shallow enough for every recursive walk that follows. */
 const DEEPEST_BODY = 500;
 
-export async function readBody(request: IncomingMessage | Http2ServerRequest): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > LARGEST_BODY) throw tooLarge(`Request entity too large: limit is ${LARGEST_BODY}`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+/**
+ * All of the body, or 413. What is left of a body that is too large runs off unread, so that the client, still
+ * busy sending, gets to hear the answer.
+ */
+export function readBody(request: IncomingMessage | Http2ServerRequest): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= LARGEST_BODY) {
+        chunks.push(chunk);
+        return;
+      }
+      chunks.length = 0;
+      request.off("data", onData);
+      request.resume();
+      reject(tooLarge(`Request entity too large: limit is ${LARGEST_BODY}`));
+    };
+    request.on("data", onData);
+    request.once("end", () => resolve(Buffer.concat(chunks)));
+    request.once("close", () => reject(badRequest("the body of the request ends too early")));
+    request.once("error", () => reject(badRequest("the body of the request cannot be read")));
+  });
 }
 
 /** The object in a body. Custom kinds have no protobuf form. */
@@ -34,12 +50,10 @@ export function decodeObject(
   const accepted = ["application/json", "application/yaml", ...(options.protobuf ? [PROTOBUF] : [])];
   if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
   if (type === PROTOBUF) return decodeProtobuf(body).object as unknown as DynamicObject;
-  const value = type === "application/yaml" ? parseYaml(body.toString("utf8")) : parseText(body);
+  const value = type === "application/yaml" ? parseYaml(textOf(body)) : parseText(body);
   if (!isObject(value)) throw badRequest("the body of the request must be an object");
   return value as unknown as DynamicObject;
 }
-
-const PROTOBUF = "application/vnd.kubernetes.protobuf";
 
 /** JSON as text, whatever it holds: patches are arrays as well as objects. */
 export function parseText(body: Buffer): unknown {
@@ -60,7 +74,7 @@ export function mediaTypeOf(contentType: string | undefined): string {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-function textOf(body: Buffer): string {
+export function textOf(body: Buffer): string {
   try {
     return utf8.decode(body);
   } catch {
@@ -69,15 +83,30 @@ function textOf(body: Buffer): string {
 }
 
 function parseYaml(text: string): unknown {
+  let value: unknown;
   try {
-    return loadYaml(text);
+    value = loadYaml(text, { schema: CORE_SCHEMA }); // no dates: JSON has none either
   } catch (error) {
     throw badRequest(`the body of the request is not YAML: ${messageOf(error)}`);
   }
+  refuseGrowth(value, text.length);
+  return value;
+}
+
+/** Aliases make a tree out of a few bytes that fills the memory; without them every node takes a byte at least. */
+function refuseGrowth(root: unknown, most: number): void {
+  let count = 0;
+  const walk = (value: unknown, depth: number): void => {
+    if (depth > DEEPEST_BODY) throw badRequest(`the body of the request is nested deeper than ${DEEPEST_BODY} levels`);
+    if (++count > most) throw badRequest("the body of the request contains excessive aliasing");
+    if (typeof value !== "object" || value === null) return;
+    for (const each of Object.values(value)) walk(each, depth + 1);
+  };
+  walk(root, 0);
 }
 
 /** Counts open brackets outside of strings, in one pass, before anything recursive sees the text. */
-function refuseDepth(text: string): void {
+export function refuseDepth(text: string): void {
   let depth = 0;
   let quoted = false;
   for (let at = 0; at < text.length; at++) {

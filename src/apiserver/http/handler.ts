@@ -1,10 +1,12 @@
 /**
  * What happens to a request, in order: it gets an id, is understood, authenticated, perhaps impersonates,
- * is authorized, and is routed to a resource or to one of the server's own pages.
+ * waits for a place, is authorized, and is routed to a resource or to one of the server's own pages.
+ * Whatever becomes of it, those who keep account are told.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
+import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
 import {
   type Attributes,
@@ -17,9 +19,11 @@ import { ApiError, noSuchResource, unauthorized } from "../errors.ts";
 import type { RegistryDependencies, Target } from "../registry/index.ts";
 import type { Catalog, UserInfo } from "../resource.ts";
 import { readBody } from "./body.ts";
+import { type Exchange, type ExchangeObserver, isLongRunning } from "./exchange.ts";
 import { impersonated } from "./impersonation.ts";
+import { FLOW_HEADERS, type Limiter } from "./limiter.ts";
 import { negotiate } from "./negotiation.ts";
-import type { Pages } from "./pages.ts";
+import { isHealthPage, type Pages } from "./pages.ts";
 import { type RequestInfo, type ResourcePath, requestInfo } from "./request-info.ts";
 import { isOurFault, serveResource } from "./resource-requests.ts";
 import { type Response, sendError, sendText, writable } from "./response.ts";
@@ -30,7 +34,10 @@ export interface HandlerDependencies {
   readonly registry: RegistryDependencies;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  readonly limiter: Limiter;
   readonly pages: Pages;
+  readonly observers: readonly ExchangeObserver[];
+  readonly clock: Clock;
   readonly log: Logger;
   /** Fires when the server stops: open watches end. */
   readonly stopping: AbortSignal;
@@ -39,50 +46,122 @@ export interface HandlerDependencies {
 const ANONYMOUS: UserInfo = { username: "system:anonymous", groups: ["system:unauthenticated"] };
 
 export function createHandler(dependencies: HandlerDependencies): (request: Request, response: Response) => void {
+  const { observers, log } = dependencies;
   return (request, response) => {
     response.on("error", () => {}); // the client went away in the middle of an answer: nothing to tell it
-    serve(dependencies, request, response).catch((error: unknown) => {
+    const exchange = exchangeOf(request, dependencies.clock);
+    const gone = new AbortController();
+    const closed = new Promise<void>((resolve) => {
+      response.once("close", () => {
+        gone.abort();
+        resolve();
+      });
+    });
+    const served = serve(dependencies, exchange, request, response, gone.signal).catch((error: unknown) => {
+      if (error instanceof ApiError) exchange.failure = error.status;
       if (isOurFault(error)) {
-        dependencies.log.error("request failed", { method: request.method ?? "", path: pathOf(request), error });
+        log.error("request failed", { method: request.method ?? "", path: exchange.info.path, error });
       }
       try {
+        leaveUnread(request, response);
         sendError(response, error, negotiatedForError(request));
       } catch {
         response.destroy?.();
       }
     });
+    // A client that leaves does not stop a write: what became of it is known when both are over.
+    Promise.all([served, closed])
+      .then(() => {
+        exchange.code = writable(response).statusCode;
+        for (const observer of observers) observer.completed(exchange);
+      })
+      .catch((error: unknown) => log.error("cannot keep account of a request", { error }));
   };
 }
 
-async function serve(dependencies: HandlerDependencies, request: Request, response: Response): Promise<void> {
+/** Longer ids are somebody's attempt to fill our log. */
+const LONGEST_AUDIT_ID = 128;
+
+function exchangeOf(request: Request, clock: Clock): Exchange {
+  const askedId = headerOf(request, "audit-id");
+  return {
+    auditId: askedId && askedId.length <= LONGEST_AUDIT_ID ? askedId : randomUUID(),
+    receivedAt: clock.now(),
+    startedAt: performance.now(),
+    uri: request.url ?? "/",
+    info: requestInfo(request.method ?? "GET", request.url ?? "/"),
+    userAgent: headerOf(request, "user-agent"),
+    sourceIp: request.socket?.remoteAddress,
+  };
+}
+
+/** A request refused before its body was read has a connection that is good for nothing else. */
+function leaveUnread(request: Request, response: Response): void {
+  if (request.complete) return;
+  request.resume();
+  if ("stream" in response) response.once("finish", () => response.stream.close());
+  else if (!response.headersSent) response.setHeader("Connection", "close");
+}
+
+async function serve(
+  dependencies: HandlerDependencies,
+  exchange: Exchange,
+  request: Request,
+  response: Response,
+  gone: AbortSignal,
+): Promise<void> {
+  const { authenticator, authorizer, limiter } = dependencies;
+  const { info } = exchange;
   const out = writable(response);
-  out.setHeader("Audit-Id", headerOf(request, "audit-id") ?? randomUUID());
+  out.setHeader("Audit-Id", exchange.auditId);
   out.setHeader("Cache-Control", "no-cache, private");
 
-  const method = request.method ?? "GET";
-  const info = requestInfo(method, request.url ?? "/");
-  const caller = await authenticate(dependencies.authenticator, request);
+  exchange.caller = await authenticate(authenticator, request);
   const mayImpersonate = (user: UserInfo, what: Omit<ResourceAttributes, "user" | "verb">) =>
-    dependencies.authorizer.authorize({ user, verb: "impersonate", version: "v1", ...what }).allowed;
-  const user = impersonated(caller, request.headers, mayImpersonate);
+    authorizer.authorize({ user, verb: "impersonate", version: "v1", ...what }).allowed;
+  const user = impersonated(exchange.caller, request.headers, mayImpersonate);
+  exchange.user = user;
 
+  for (const [name, value] of Object.entries(FLOW_HEADERS)) out.setHeader(name, value);
+  if (isLongRunning(exchange) || isHealthPage(info.path)) {
+    return route(dependencies, exchange, user, request, response, gone);
+  }
+  const leave = await limiter.enter(isRead(request) ? "readOnly" : "mutating", gone);
+  try {
+    await route(dependencies, exchange, user, request, response, gone);
+  } finally {
+    leave();
+  }
+}
+
+/** A request that has its place: may it, and who answers it? */
+async function route(
+  { registry, authorizer, pages, observers, stopping }: HandlerDependencies,
+  exchange: Exchange,
+  user: UserInfo,
+  request: Request,
+  response: Response,
+  gone: AbortSignal,
+): Promise<void> {
+  const { info } = exchange;
+  const method = request.method ?? "GET";
   const attributes = attributesOf(user, info);
-  if (!dependencies.authorizer.authorize(attributes).allowed) throw accessDenied(attributes);
+  exchange.decision = authorizer.authorize(attributes);
+  if (!exchange.decision.allowed) throw accessDenied(attributes);
 
   if (!info.resource) {
-    dependencies.pages.serve(
+    pages.serve(
       { method, info, accept: headerOf(request, "accept"), ifNoneMatch: headerOf(request, "if-none-match") },
       response,
     );
     return;
   }
-  const target = targetOf(dependencies.registry.catalog, info.resource);
-  if (!target) return answerUnknown(dependencies.registry.catalog, info.resource, response);
+  const target = targetOf(registry.catalog, info.resource);
+  if (!target) return answerUnknown(registry.catalog, info.resource, response);
+  exchange.target = target;
 
-  const closed = new AbortController();
-  response.on("close", () => closed.abort());
   await serveResource(
-    dependencies.registry,
+    registry,
     {
       info,
       method,
@@ -90,15 +169,27 @@ async function serve(dependencies: HandlerDependencies, request: Request, respon
       user,
       headers: {
         accept: headerOf(request, "accept"),
-        userAgent: headerOf(request, "user-agent"),
+        userAgent: exchange.userAgent,
         contentType: headerOf(request, "content-type"),
       },
       readBody: () => readBody(request),
+      repeatedFields: [],
       warnings: target.resource.deprecation ? [target.resource.deprecation] : [],
-      closed: AbortSignal.any([closed.signal, dependencies.stopping]),
+      closed: AbortSignal.any([gone, stopping]),
+      streaming: () => {
+        exchange.code = 200;
+        for (const observer of observers) observer.streaming(exchange);
+      },
+      created: (name) => {
+        exchange.createdName = name;
+      },
     },
     response,
   );
+}
+
+function isRead({ method = "GET" }: Request): boolean {
+  return method === "GET" || method === "HEAD" || method === "OPTIONS";
 }
 
 async function authenticate(authenticator: Authenticator, request: Request): Promise<UserInfo> {
@@ -117,9 +208,17 @@ interface TlsPeer {
   getPeerX509Certificate?(): { raw: Buffer } | undefined;
 }
 
+/** Asked once for each connection: the answer cannot change, and asking takes longer than a small read. */
+const certificates = new WeakMap<object, Buffer | null>();
+
 function certificateOf(request: Request): Buffer | undefined {
+  const connection = ("stream" in request && request.stream.session) || request.socket;
+  const known = certificates.get(connection);
+  if (known !== undefined) return known ?? undefined;
   const { socket } = "stream" in request && request.stream.session ? request.stream.session : request;
-  return (socket as unknown as TlsPeer).getPeerX509Certificate?.()?.raw;
+  const found = (socket as unknown as TlsPeer).getPeerX509Certificate?.()?.raw;
+  certificates.set(connection, found ?? null);
+  return found;
 }
 
 function attributesOf(user: UserInfo, { verb, path, resource }: RequestInfo): Attributes {
@@ -166,6 +265,7 @@ function negotiatedForError(request: Request) {
       userAgent: headerOf(request, "user-agent"),
       pretty: null,
       transforms: true,
+      protobuf: ["object", "metadata"],
     });
   } catch (error) {
     if (error instanceof ApiError) return undefined; // nothing fits: an error goes out as JSON all the same
@@ -176,8 +276,4 @@ function negotiatedForError(request: Request) {
 function headerOf(request: Request, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(", ") : value;
-}
-
-function pathOf(request: Request): string {
-  return (request.url ?? "").split("?")[0] ?? "";
 }

@@ -1,10 +1,12 @@
-/** Which form of an answer a client accepts: plain, Table or metadata only; JSON or YAML. */
+/** Which form of an answer a client accepts: plain, Table or metadata only; JSON, YAML or protobuf. */
 import { notAcceptable } from "../errors.ts";
 
 export type Form = "object" | "table" | "metadata";
 
+export const PROTOBUF = "application/vnd.kubernetes.protobuf";
+
 export interface Negotiated {
-  readonly mediaType: "application/json" | "application/yaml";
+  readonly mediaType: "application/json" | "application/yaml" | typeof PROTOBUF;
   readonly form: Form;
   /** `v1` or `v1beta1` of meta.k8s.io, for the Table asked for. */
   readonly tableVersion: string;
@@ -17,7 +19,7 @@ interface Clause {
   readonly quality: number;
 }
 
-const SERVED = ["application/json", "application/yaml"] as const;
+const TEXT = ["application/json", "application/yaml"] as const;
 const BROWSERS = /^(curl|Wget|Mozilla\/5\.0)/;
 
 export interface NegotiationInput {
@@ -26,10 +28,22 @@ export interface NegotiationInput {
   readonly pretty: string | null;
   /** Whether the answer may be a Table or metadata only; discovery and reviews may not. */
   readonly transforms: boolean;
+  /** The forms that exist as protobuf; for custom kinds that is only their metadata. */
+  readonly protobuf: readonly Form[];
 }
 
-/** Throws 406 when no clause of Accept can be served. A clause that asks for too much is passed over. */
-export function negotiate({ accept, userAgent, pretty, transforms }: NegotiationInput): Negotiated {
+/**
+ * Throws 406 when no clause of Accept can be served. A clause that asks for too much is passed over, and so is one
+ * for protobuf while there is another: text is quicker to write, and everybody who lists both reads both.
+ */
+export function negotiate(input: NegotiationInput): Negotiated {
+  const { protobuf } = input;
+  const negotiated = negotiatedText(input) ?? (protobuf.length > 0 ? negotiatedProtobuf(input) : undefined);
+  if (negotiated) return negotiated;
+  throw notAcceptable(protobuf.length > 0 ? [...TEXT, PROTOBUF] : TEXT);
+}
+
+function negotiatedText({ accept, userAgent, pretty, transforms }: NegotiationInput): Negotiated | undefined {
   const wantsPretty = pretty === null ? BROWSERS.test(userAgent ?? "") : pretty === "true" || pretty === "1";
   for (const { type, params } of clausesOf(accept)) {
     const mediaType = servedType(type);
@@ -38,7 +52,16 @@ export function negotiate({ accept, userAgent, pretty, transforms }: Negotiation
     if (!form || (form.form !== "object" && !transforms)) continue;
     return { mediaType, pretty: wantsPretty || params.get("pretty") === "1", ...form };
   }
-  throw notAcceptable(SERVED);
+  return undefined;
+}
+
+function negotiatedProtobuf({ accept, transforms, protobuf }: NegotiationInput): Negotiated | undefined {
+  for (const { type, params } of clausesOf(accept)) {
+    const form = type === PROTOBUF ? formOf(params) : undefined;
+    if (!form || !protobuf.includes(form.form) || form.tableVersion !== "v1") continue;
+    if (form.form === "object" || transforms) return { mediaType: PROTOBUF, pretty: false, ...form };
+  }
+  return undefined;
 }
 
 /** Whether a client asks for aggregated discovery, and understands the version that is served. */
@@ -51,9 +74,20 @@ export function acceptsAggregatedDiscovery(accept: string | undefined): boolean 
   return first?.params.get("as") === "APIGroupDiscoveryList";
 }
 
-function servedType(type: string): Negotiated["mediaType"] | undefined {
+const SWAGGER_PROTOBUF = /^application\/com\.github\.proto-openapi\.spec\.v2[@.]v1\.0\+protobuf$/;
+
+/** In which of its two forms a client wants OpenAPI v2. Throws 406 for neither. */
+export function swaggerEncoding(accept: string | undefined): "json" | "protobuf" {
+  for (const { type } of clausesOf(accept)) {
+    if (SWAGGER_PROTOBUF.test(type)) return "protobuf";
+    if (servedType(type) === "application/json") return "json";
+  }
+  throw notAcceptable(["application/json", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"]);
+}
+
+function servedType(type: string): (typeof TEXT)[number] | undefined {
   if (type === "*/*" || type === "application/*") return "application/json";
-  return SERVED.find((served) => served === type);
+  return TEXT.find((served) => served === type);
 }
 
 function formOf(params: ReadonlyMap<string, string>): Pick<Negotiated, "form" | "tableVersion"> | undefined {

@@ -1,8 +1,16 @@
 /** The server's own pages: health, version, discovery, OpenAPI, keys of the token issuer. */
+import { METRICS_CONTENT_TYPE } from "#lib/metrics";
 import { AGGREGATED_DISCOVERY, type Discovery } from "../discovery/index.ts";
 import { methodNotAllowed } from "../errors.ts";
 import type { OpenApi } from "../openapi/index.ts";
-import { acceptsAggregatedDiscovery, negotiate } from "./negotiation.ts";
+import {
+  acceptsAggregatedDiscovery,
+  type Form,
+  type Negotiated,
+  negotiate,
+  PROTOBUF,
+  swaggerEncoding,
+} from "./negotiation.ts";
 import type { RequestInfo } from "./request-info.ts";
 import { type Response, send, sendObject, sendText, writable } from "./response.ts";
 
@@ -19,6 +27,8 @@ export interface PageSources {
   discovery(): Discovery;
   readonly openIdConfiguration: unknown;
   readonly keySet: unknown;
+  /** For Prometheus. */
+  metrics(): string;
   /** Names of what is checked, and whether each is well. */
   health(): ReadonlyMap<string, boolean>;
 }
@@ -27,7 +37,14 @@ export interface Pages {
   serve(request: PageRequest, response: Response): void;
 }
 
+/** With a dot; clients ask for it with an at sign, which is no media type. */
+const SWAGGER_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const HEALTH = /^\/(healthz|livez|readyz)(?:\/(.+))?$/;
+/** Health pages are answered whatever else goes on. */
+export function isHealthPage(path: string): boolean {
+  return HEALTH.test(path);
+}
+
 const A_YEAR_MS = 365 * 24 * 3600 * 1000;
 
 export function createPages(sources: PageSources): Pages {
@@ -40,16 +57,30 @@ export function createPages(sources: PageSources): Pages {
       if (path === "/version" || path === "/version/") return serveObject(sources.version, request, response);
       if (path === "/")
         return serveObject(
-          { paths: ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"] },
+          {
+            paths: [
+              "/api",
+              "/apis",
+              "/healthz",
+              "/livez",
+              "/metrics",
+              "/openapi/v2",
+              "/openapi/v3",
+              "/readyz",
+              "/version",
+            ],
+          },
           request,
           response,
         );
+      if (path === "/metrics") return send(response, 200, sources.metrics(), { "Content-Type": METRICS_CONTENT_TYPE });
       if (path === "/.well-known/openid-configuration")
         return serveObject(sources.openIdConfiguration, request, response);
       if (path === "/openid/v1/jwks") {
         send(response, 200, JSON.stringify(sources.keySet), { "Content-Type": "application/jwk-set+json" });
         return;
       }
+      if (path === "/openapi/v2") return serveSwagger(sources.openApi, request, response);
       if (path === "/openapi/v3" || path.startsWith("/openapi/v3/"))
         return serveOpenApi(sources.openApi, request, response);
       serveDiscovery(sources.discovery(), request, response);
@@ -57,17 +88,16 @@ export function createPages(sources: PageSources): Pages {
   };
 }
 
-function serveObject(object: unknown, { accept, info }: PageRequest, response: Response): void {
-  sendObject(
-    response,
-    200,
-    object,
-    negotiate({ accept, userAgent: undefined, pretty: info.query.get("pretty"), transforms: false }),
-  );
+function serveObject(object: unknown, request: PageRequest, response: Response): void {
+  sendObject(response, 200, object, negotiated(request, []));
+}
+
+function negotiated({ accept, info }: PageRequest, protobuf: readonly Form[]): Negotiated {
+  return negotiate({ accept, userAgent: undefined, pretty: info.query.get("pretty"), transforms: false, protobuf });
 }
 
 interface Tagged {
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly contentType: string;
   readonly etag?: string;
 }
@@ -83,8 +113,18 @@ function serveDiscovery(discovery: Discovery, request: PageRequest, response: Re
   const aggregated = acceptsAggregatedDiscovery(request.accept) ? discovery.aggregated(path) : undefined;
   if (aggregated) return serveTagged({ contentType: AGGREGATED_DISCOVERY, ...aggregated }, request, response);
   const document = discovery.legacy(path);
-  if (document) return serveObject(document, request, response);
+  if (document) {
+    const form = negotiated(request, ["object"]);
+    // Some documents have never had an apiVersion; protobuf cannot do without one.
+    return sendObject(response, 200, form.mediaType === PROTOBUF ? { apiVersion: "v1", ...document } : document, form);
+  }
   sendText(response, 404, "404 page not found\n");
+}
+
+function serveSwagger(openApi: OpenApi, request: PageRequest, response: Response): void {
+  const encoding = swaggerEncoding(request.accept);
+  const contentType = encoding === "protobuf" ? SWAGGER_PROTOBUF : "application/json";
+  serveTagged({ contentType, ...openApi.swagger(encoding) }, request, response);
 }
 
 function serveOpenApi(openApi: OpenApi, request: PageRequest, response: Response): void {

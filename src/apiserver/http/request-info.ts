@@ -18,6 +18,8 @@ export interface ResourcePath {
   readonly subresource?: string;
 }
 
+const OF_MANY: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
+
 /** Parts of a namespace's URL that belong to the namespace itself and not to a resource within it. */
 const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
 
@@ -39,14 +41,10 @@ export function requestInfo(method: string, url: string): RequestInfo {
   if (deprecatedWatch) rest = rest.slice(1);
 
   const target = targetOf(rest);
-  const named = target.name ?? singleName(query);
-  const watching = deprecatedWatch || (query.has("watch") && !["false", "0"].includes(query.get("watch") ?? ""));
-  return {
-    path,
-    query,
-    verb: verbOf(method, target.name !== undefined, watching),
-    resource: { group, version, ...target, ...(named !== undefined && { name: named }) },
-  };
+  const watching = query.has("watch") && !["false", "0"].includes(query.get("watch") ?? "");
+  const verb = deprecatedWatch && method === "GET" ? "watch" : verbOf(method, target.name !== undefined, watching);
+  const name = target.name ?? (OF_MANY.has(verb) ? singleName(query) : undefined);
+  return { path, query, verb, resource: { group, version, ...target, ...(name !== undefined && { name }) } };
 }
 
 function versionOf(parts: string[]): { group: string; version: string; rest: string[] } | undefined {
@@ -90,8 +88,8 @@ function verbOf(method: string, named: boolean, watching: boolean): string {
       return "create";
     case "GET":
     case "HEAD":
-      if (watching) return "watch";
-      return named ? "get" : "list";
+      if (named) return "get";
+      return watching ? "watch" : "list";
     case "PUT":
       return "update";
     case "PATCH":

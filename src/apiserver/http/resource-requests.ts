@@ -1,8 +1,9 @@
 /** Requests for resources: from a URL and a body to a verb, and from its result to an answer. */
 import type { DynamicObject } from "#api/meta";
-import { isObject, stringifyJson } from "#lib/json";
-import { ApiError, badRequest, methodNotAllowed, notAcceptable } from "../errors.ts";
+import { isObject } from "#lib/json";
+import { ApiError, badRequest, methodNotAllowed, noSuchResource } from "../errors.ts";
 import {
+  apply,
   create,
   deleteOptions,
   type FieldValidation,
@@ -12,10 +13,10 @@ import {
   type NamedTarget,
   patch,
   patchTypeOf,
+  plainRevisionOf,
   type RegistryDependencies,
   remove,
   removeCollection,
-  revisionOf,
   type Target,
   update,
   type WatchEvent,
@@ -24,8 +25,11 @@ import {
   writeOptions,
 } from "../registry/index.ts";
 import type { RequestContext, UserInfo } from "../resource.ts";
+import { typeOf } from "../types/index.ts";
 import { decodeObject, mediaTypeOf, parseText } from "./body.ts";
+import { parseConfiguration } from "./configuration.ts";
 import { type Negotiated, negotiate } from "./negotiation.ts";
+import { repeatedFields } from "./repeated-fields.ts";
 import type { RequestInfo } from "./request-info.ts";
 import {
   listPresentation,
@@ -36,6 +40,7 @@ import {
   type TableOptions,
   writable,
 } from "./response.ts";
+import { watchFrames } from "./watch-frames.ts";
 
 export interface ResourceRequest {
   readonly info: RequestInfo;
@@ -49,8 +54,14 @@ export interface ResourceRequest {
   };
   readBody(): Promise<Buffer>;
   readonly warnings: string[];
+  /** Filled when the body is read. */
+  readonly repeatedFields: string[];
   /** Fires when the client goes away or the server stops. */
   readonly closed: AbortSignal;
+  /** Called when a watch has begun to answer. */
+  streaming(): void;
+  /** Called with the name of an object that was created. */
+  created(name: string): void;
 }
 
 /** A watcher that leaves so much unread is dropped; it will list again when it is back. */
@@ -62,9 +73,10 @@ export async function serveResource(
   response: Response,
 ): Promise<void> {
   const { info, target } = request;
-  requireVerb(info.verb, target);
+  requireVerb(request);
   const answering = target.resource.answer ?? target.subresource?.answer;
   const negotiated = negotiatedFor(request, answering === undefined);
+  if (negotiated.form === "table") refuseUnknownInclude(info);
   if (info.verb === "watch") return serveWatch(dependencies, request, negotiated, response);
 
   const { code, body } = await perform(dependencies, request, negotiated);
@@ -72,19 +84,29 @@ export async function serveResource(
   sendObject(response, code, body, negotiated);
 }
 
-function negotiatedFor({ headers, info }: ResourceRequest, transforms: boolean): Negotiated {
+function negotiatedFor({ headers, info, target }: ResourceRequest, transforms: boolean): Negotiated {
+  const { group, version, kind } = target.subresource?.responseKind ?? target.resource;
   return negotiate({
     accept: headers.accept,
     userAgent: headers.userAgent,
     pretty: info.query.get("pretty"),
     transforms,
+    protobuf: typeOf(group, version, kind) === undefined ? ["metadata"] : ["object", "metadata"],
   });
 }
 
-function requireVerb(verb: string, { resource, subresource, name }: Target): void {
+/** Verbs that are about one object, and so need its name, and its namespace if it lies in one. */
+const OF_ONE: ReadonlySet<string> = new Set(["get", "update", "patch", "delete"]);
+
+function requireVerb({ method, info: { verb }, target }: ResourceRequest): void {
+  const { resource, subresource, name, namespace } = target;
   const verbs: readonly string[] = subresource ? subresource.verbs : resource.verbs;
-  if (!verbs.includes(verb)) throw methodNotAllowed();
+  if (!verbs.includes(verb) || method === "HEAD") throw methodNotAllowed();
   if (verb === "create" && name !== undefined && !subresource) throw methodNotAllowed();
+  if (verb === "deletecollection" && resource.namespaced && namespace === undefined) throw methodNotAllowed();
+  if (!OF_ONE.has(verb)) return;
+  if (name === undefined) throw methodNotAllowed();
+  if (resource.namespaced && namespace === undefined) throw noSuchResource();
 }
 
 interface Answer {
@@ -108,7 +130,7 @@ async function perform(
       const version = info.query.get("resourceVersion") ?? "";
       return {
         code: 200,
-        body: shown(await get(dependencies, named, version === "" ? undefined : revisionOf(version))),
+        body: shown(await get(dependencies, named, version === "" ? undefined : plainRevisionOf(version))),
       };
     }
     case "list": {
@@ -124,7 +146,8 @@ async function perform(
       return { code: result.created ? 201 : 200, body: shown(viewOf(target, result.object)) };
     }
     case "patch": {
-      const type = patchTypeOf(mediaTypeOf(request.headers.contentType));
+      const type = patchTypeOf(mediaTypeOf(request.headers.contentType), resource);
+      if (type === "apply") return performApply(dependencies, request, shown);
       const context = contextFor(dependencies, request, "PatchOptions");
       const result = await patch(dependencies, named, { type, patch: parseText(await request.readBody()) }, context);
       return { code: 200, body: shown(viewOf(target, result.object)) };
@@ -138,7 +161,8 @@ async function perform(
       const options = deleteOptions(await deleteBody(request), info.query);
       const context = contextFor(dependencies, request, "DeleteOptions");
       const selection = listOptions(info.query);
-      return { code: 200, body: await removeCollection(dependencies, target, options, selection, context) };
+      const removed = await removeCollection(dependencies, target, options, selection, context);
+      return { code: 200, body: listPresentation(removed, resource, negotiated, tableOptions(dependencies, info)) };
     }
     default:
       throw methodNotAllowed();
@@ -171,10 +195,25 @@ async function performCreate(
       object.metadata = { ...object.metadata, namespace: object.metadata?.namespace || target.namespace };
     return { code: 201, body: await target.resource.answer(object, context) };
   }
-  return {
-    code: 201,
-    body: shown(target.resource.strategy.present(await create(dependencies, target, body, context))),
-  };
+  const created = await create(dependencies, target, body, context);
+  request.created(created.metadata.name);
+  return { code: 201, body: shown(target.resource.strategy.present(created)) };
+}
+
+async function performApply(
+  dependencies: RegistryDependencies,
+  request: ResourceRequest,
+  shown: (object: DynamicObject) => unknown,
+): Promise<Answer> {
+  const context = contextFor(dependencies, request, "PatchOptions", { isApply: true });
+  const { value, flaw } = parseConfiguration(await request.readBody());
+  if (flaw !== undefined) {
+    if (context.fieldValidation === "Strict") throw badRequest(`error strict decoding YAML: ${flaw}`);
+    if (context.fieldValidation === "Warn") context.warn(flaw);
+  }
+  const target = request.target as NamedTarget;
+  const result = await apply(dependencies, target, value, context);
+  return { code: result.created ? 201 : 200, body: shown(viewOf(target, result.object)) };
 }
 
 /** What a write answers with: the view for `/scale`, else the object as this version shows it. */
@@ -184,9 +223,13 @@ function viewOf({ resource, subresource }: Target, object: DynamicObject): Dynam
 }
 
 async function objectIn(request: ResourceRequest): Promise<DynamicObject> {
-  return decodeObject(await request.readBody(), request.headers.contentType, {
-    protobuf: request.target.resource.builtin,
-  });
+  const body = await request.readBody();
+  const { contentType } = request.headers;
+  const object = decodeObject(body, contentType, { protobuf: request.target.resource.builtin });
+  if (mediaTypeOf(contentType) === "application/json") {
+    request.repeatedFields.push(...repeatedFields(body.toString("utf8")));
+  }
+  return object;
 }
 
 async function deleteBody(request: ResourceRequest): Promise<Record<string, unknown> | undefined> {
@@ -199,15 +242,27 @@ async function deleteBody(request: ResourceRequest): Promise<Record<string, unkn
 
 function contextFor(
   { clock }: RegistryDependencies,
-  { info, user, headers, warnings }: ResourceRequest,
+  { info, user, headers, warnings, repeatedFields }: ResourceRequest,
   options: string,
-): RequestContext & { fieldValidation: FieldValidation } {
+  { isApply = false }: { isApply?: boolean } = {},
+): RequestContext & { fieldValidation: FieldValidation; force: boolean } {
   return {
-    ...writeOptions(options, info.query, headers.userAgent),
+    ...writeOptions(options, info.query, headers.userAgent, { isApply }),
     user,
     now: clock.now(),
+    repeatedFields,
     warn: (text) => void warnings.push(text),
   };
+}
+
+const INCLUDES: readonly string[] = ["", "Metadata", "Object", "None"];
+
+function refuseUnknownInclude({ query }: RequestInfo): void {
+  const includeObject = query.get("includeObject") ?? "";
+  if (INCLUDES.includes(includeObject)) return;
+  throw badRequest(
+    `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(includeObject)}: must be 'Metadata', 'Object', 'None', or empty`,
+  );
 }
 
 function tableOptions({ clock }: RegistryDependencies, { query }: RequestInfo): TableOptions {
@@ -221,7 +276,7 @@ function serveWatch(
   negotiated: Negotiated,
   response: Response,
 ): void {
-  if (negotiated.mediaType !== "application/json") throw notAcceptable(["application/json"]);
+  const frames = watchFrames(negotiated);
   const options = watchOptions(request.info.query);
   const out = writable(response);
   let started = false;
@@ -232,24 +287,25 @@ function serveWatch(
     if (started) return;
     started = true;
     out.statusCode = 200;
-    out.setHeader("Content-Type", "application/json");
+    out.setHeader("Content-Type", frames.contentType);
     (response as { flushHeaders?: () => void }).flushHeaders?.();
+    request.streaming();
   };
-  const encode = ({ type, object }: WatchEvent): string => {
-    if (type === "ERROR" || negotiated.form === "object") return `${stringifyJson({ type, object })}\n`;
+  const encode = ({ type, object }: WatchEvent): string | Uint8Array => {
+    if (type === "ERROR" || negotiated.form === "object") return frames.frame(type, object);
     const table = { ...tableOptions(dependencies, request.info), withColumns: !columnsSent };
     columnsSent = true;
     const shown = presentation(object as DynamicObject, request.target.resource, negotiated, table);
-    return `${stringifyJson({ type, object: shown })}\n`;
+    return frames.frame(type, shown);
   };
 
   const stop = watch(dependencies, request.target, options, {
     event(event) {
       start();
-      const line = encode(event);
-      backlog += line.length;
-      (response.write as (chunk: string, done: () => void) => boolean).call(response, line, () => {
-        backlog -= line.length;
+      const frame = encode(event);
+      backlog += frame.length;
+      (response.write as (chunk: string | Uint8Array, done: () => void) => boolean).call(response, frame, () => {
+        backlog -= frame.length;
       });
       if (backlog > LARGEST_BACKLOG) {
         stop?.();

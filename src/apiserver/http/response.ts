@@ -7,7 +7,8 @@ import { stringifyJson } from "#lib/json";
 import { ApiError, notAcceptable } from "../errors.ts";
 import type { Listed } from "../registry/index.ts";
 import type { Resource, TableLayout } from "../resource.ts";
-import type { Negotiated } from "./negotiation.ts";
+import { encodeProtobuf } from "../types/index.ts";
+import { type Negotiated, PROTOBUF } from "./negotiation.ts";
 
 export type Response = ServerResponse | Http2ServerResponse;
 
@@ -18,7 +19,7 @@ interface Writable {
   setHeader(name: string, value: string | readonly string[]): unknown;
   getHeader(name: string): unknown;
   write(chunk: string): boolean;
-  end(data?: string | Buffer): unknown;
+  end(data?: string | Uint8Array): unknown;
 }
 
 export function writable(response: Response): Writable {
@@ -33,7 +34,12 @@ export function sendText(response: Response, code: number, text: string, headers
   });
 }
 
-export function send(response: Response, code: number, body: string | Buffer, headers: Record<string, string>): void {
+export function send(
+  response: Response,
+  code: number,
+  body: string | Uint8Array,
+  headers: Record<string, string>,
+): void {
   const out = writable(response);
   out.statusCode = code;
   for (const [name, value] of Object.entries(headers)) out.setHeader(name, value);
@@ -41,12 +47,19 @@ export function send(response: Response, code: number, body: string | Buffer, he
   out.end(body);
 }
 
-export function sendObject(response: Response, code: number, object: unknown, { mediaType, pretty }: Negotiated): void {
-  const text =
-    mediaType === "application/yaml"
-      ? dumpYaml(object, { noRefs: true })
-      : stringifyJson(object, pretty ? 2 : undefined);
-  send(response, code, text, { "Content-Type": mediaType });
+export function sendObject(response: Response, code: number, object: unknown, negotiated: Negotiated): void {
+  send(response, code, encoded(object, negotiated), { "Content-Type": negotiated.mediaType });
+}
+
+function encoded(object: unknown, { mediaType, pretty }: Negotiated): string | Uint8Array {
+  switch (mediaType) {
+    case "application/json":
+      return stringifyJson(object, pretty ? 2 : undefined);
+    case "application/yaml":
+      return dumpYaml(object, { noRefs: true });
+    case PROTOBUF:
+      return encodeProtobuf(object as Record<string, unknown>);
+  }
 }
 
 const PLAIN: Negotiated = { mediaType: "application/json", form: "object", tableVersion: "v1", pretty: false };
@@ -121,7 +134,8 @@ export function listPresentation(
       return {
         kind: resource.listKind,
         apiVersion: apiVersionOf(resource),
-        metadata,
+        // Lists of custom kinds always name the token, as real servers do.
+        metadata: resource.builtin ? metadata : { continue: "", ...metadata },
         items: resource.builtin ? listed.items.map(withoutType) : listed.items,
       };
   }

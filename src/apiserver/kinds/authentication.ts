@@ -1,5 +1,6 @@
 /** The authentication group: questions about who someone is. */
 import type { DynamicObject } from "#api/meta";
+import { timestamp } from "#lib/clock";
 import type { Resource, UserInfo } from "../resource.ts";
 import type { KindDependencies } from "./dependencies.ts";
 import { resource } from "./strategy.ts";
@@ -19,10 +20,10 @@ export function authenticationResources({ reviewToken }: Pick<KindDependencies, 
       ...question,
       kind: "SelfSubjectReview",
       plural: "selfsubjectreviews",
-      answer: async ({ metadata }, { user }) => ({
+      answer: async ({ metadata }, { user, now }) => ({
         apiVersion: `${GROUP}/v1`,
         kind: "SelfSubjectReview",
-        metadata,
+        metadata: { ...metadata, creationTimestamp: timestamp(now) },
         status: { userInfo: shownUser(user) },
       }),
     }),

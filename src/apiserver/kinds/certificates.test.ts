@@ -33,7 +33,7 @@ describe("certificate signing requests", () => {
     ["signers have a domain", { signerName: "bad" }, ["spec.signerName: Invalid"]],
     ["the old signer is closed", { signerName: "kubernetes.io/legacy-unknown" }, ["spec.signerName: Invalid"]],
     ["usages are needed", { usages: [] }, ["spec.usages: Required"]],
-    ["usages are known", { usages: ["flying"] }, ["spec.usages[0]: Invalid"]],
+    ["usages are known", { usages: ["flying"] }, ["spec.usages[0]: NotSupported"]],
     ["usages are named once", { usages: ["client auth", "client auth"] }, ["spec.usages[1]: Duplicate"]],
     ["ten minutes at least", { expirationSeconds: 60 }, ["spec.expirationSeconds: Invalid"]],
   ];

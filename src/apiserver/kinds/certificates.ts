@@ -147,7 +147,11 @@ function usageErrors(usages: readonly string[]): FieldError[] {
   if (usages.length === 0) return [field.required("spec.usages", "usages must be specified")];
   return usages.flatMap((usage, index) => {
     const path = `spec.usages[${index}]`;
-    if (!isCertificateUsage(usage)) return [field.invalid(path, usage, "is not a known usage")];
+    if (!isCertificateUsage(usage)) {
+      return [
+        { reason: "FieldValueNotSupported", field: path, message: `Unsupported value: ${JSON.stringify(usage)}` },
+      ];
+    }
     return usages.indexOf(usage) < index ? [field.duplicate(path, usage)] : [];
   });
 }

@@ -44,6 +44,7 @@ const TOKEN_REQUEST: GroupVersionKind = { group: "authentication.k8s.io", versio
 function serviceAccounts({ issueToken }: KindDependencies): Resource {
   return resource({
     ...core("ServiceAccount"),
+    showsDeleted: true,
     plural: "serviceaccounts",
     namespaced: true,
     shortNames: ["sa"],
@@ -79,6 +80,7 @@ const nodes = resource({
 
 const endpoints = resource({
   ...core("Endpoints"),
+  deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
   plural: "endpoints",
   singular: "endpoints",
   namespaced: true,
@@ -94,6 +96,7 @@ const endpoints = resource({
 
 const persistentVolumes = resource({
   ...core("PersistentVolume"),
+  showsDeleted: true,
   plural: "persistentvolumes",
   namespaced: false,
   shortNames: ["pv"],
@@ -107,6 +110,7 @@ const persistentVolumes = resource({
 
 const persistentVolumeClaims = resource({
   ...core("PersistentVolumeClaim"),
+  showsDeleted: true,
   plural: "persistentvolumeclaims",
   namespaced: true,
   shortNames: ["pvc"],
@@ -162,6 +166,7 @@ const replicationControllers = resource({
 
 const podTemplateObjects = resource({
   ...core("PodTemplate"),
+  showsDeleted: true,
   plural: "podtemplates",
   namespaced: true,
   table: podTemplates,
@@ -180,6 +185,7 @@ const limitRanges = resource({
 
 const resourceQuotas = resource({
   ...core("ResourceQuota"),
+  showsDeleted: true,
   plural: "resourcequotas",
   namespaced: true,
   shortNames: ["quota"],

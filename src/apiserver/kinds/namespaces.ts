@@ -37,6 +37,7 @@ export const namespaces: Resource = resource({
     ensure(draft, "spec").finalizers = textsAt(clone(current), "spec", "finalizers");
   },
   prepareForDelete(draft) {
+    delete draft.metadata.deletionGracePeriodSeconds; // it goes when it is empty, whatever anybody grants it
     ensure(draft, "status").phase = "Terminating";
   },
   validate: finalizerErrors,

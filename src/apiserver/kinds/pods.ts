@@ -33,6 +33,8 @@ export function pods(dependencies: KindDependencies): Resource {
     hasStatus: true,
     initialStatus: (draft) => ({ phase: "Pending", qosClass: qosClass(fieldsAt(draft, "spec")) }),
     tracksGeneration: true,
+    graceFor,
+    showsDeleted: true,
     selectableFields: {
       "spec.nodeName": read("spec", "nodeName"),
       "spec.restartPolicy": read("spec", "restartPolicy"),
@@ -60,6 +62,14 @@ export function pods(dependencies: KindDependencies): Resource {
       eviction(dependencies),
     ],
   });
+}
+
+/** A pod on a node has time to end; one that never ran, or has ended, needs none. */
+function graceFor(pod: DynamicObject, asked: number | undefined): number {
+  if (textAt(pod, "spec", "nodeName") === "") return 0;
+  if (["Failed", "Succeeded"].includes(textAt(pod, "status", "phase"))) return 0;
+  const seconds = asked ?? Number(at(pod, "spec", "terminationGracePeriodSeconds") ?? 0);
+  return seconds < 0 ? 1 : seconds;
 }
 
 function binding(dependencies: KindDependencies): Subresource {

@@ -31,6 +31,7 @@ const PORT_RANGE = "must be between 1 and 65535, inclusive";
 export function services({ addresses }: Pick<KindDependencies, "addresses">): Resource {
   return resource({
     ...KIND,
+    showsDeleted: true,
     plural: "services",
     namespaced: true,
     shortNames: ["svc"],

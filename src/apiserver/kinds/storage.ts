@@ -12,6 +12,7 @@ const storage = (kind: string): GroupVersionKind => ({ group: "storage.k8s.io", 
 
 const storageClasses = resource({
   ...storage("StorageClass"),
+  showsDeleted: true,
   plural: "storageclasses",
   namespaced: false,
   shortNames: ["sc"],

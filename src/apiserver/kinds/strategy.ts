@@ -1,5 +1,6 @@
 /** Builds the strategy and the resource of a built-in kind from the few things in which it differs from the rest. */
-import type { DynamicObject } from "#api/meta";
+import { apiVersionOf, type DynamicObject } from "#api/meta";
+import { builtinVersion } from "../apply/index.ts";
 import type { FieldError } from "../errors.ts";
 import type {
   Answer,
@@ -33,6 +34,8 @@ export interface Particulars {
   prepareForCreate?(draft: DynamicObject, context: RequestContext): void;
   prepareForUpdate?(draft: DynamicObject, current: DynamicObject, context: RequestContext): void;
   prepareForDelete?(draft: DynamicObject): void;
+  graceFor?(current: DynamicObject, asked: number | undefined): number;
+  showsDeleted?: boolean;
   /** Runs on creates and updates. */
   validate?(object: DynamicObject, context: RequestContext): FieldError[];
   /** Runs on updates, after `validate`. */
@@ -63,6 +66,8 @@ export function strategy(kind: GroupVersionKind, own: Particulars = {}): Strateg
     },
     prepareForUpdate: (draft, current, context) => own.prepareForUpdate?.(draft, current, context),
     prepareForDelete: (draft) => own.prepareForDelete?.(draft),
+    ...(own.graceFor && { graceFor: own.graceFor }),
+    showsDeleted: own.showsDeleted ?? false,
     validateCreate: (object, context) => own.validate?.(object, context) ?? [],
     validateUpdate: (object, current, context) => [
       ...(own.validate?.(object, context) ?? []),
@@ -101,6 +106,8 @@ export interface Declaration extends GroupVersionKind, Particulars {
   subresources?: readonly Subresource[];
   table?: TableLayout;
   answer?: Answer;
+  /** What every answer warns of. */
+  deprecation?: string;
 }
 
 export const ALL_VERBS: readonly Verb[] = [
@@ -117,6 +124,7 @@ export const ALL_VERBS: readonly Verb[] = [
 /** The resource of a built-in kind. */
 export function resource(declared: Declaration): Resource {
   const { group, version, kind, plural, namespaced } = declared;
+  const served = strategy(declared, declared);
   return {
     group,
     version,
@@ -130,10 +138,20 @@ export function resource(declared: Declaration): Resource {
     verbs: declared.verbs ?? ALL_VERBS,
     storage: declared.storage ?? storageOf(group, plural),
     builtin: true,
-    strategy: strategy(declared, declared),
+    strategy: served,
+    ...(!declared.answer && {
+      fields: builtinVersion({
+        apiVersion: apiVersionOf(declared),
+        kind,
+        typeKey: typeKeyOf(declared),
+        present: served.present,
+        ...(declared.toStored && { toStored: declared.toStored }),
+      }),
+    }),
     subresources: declared.subresources ?? [],
     table: declared.table ?? nameAndCreation,
     ...(declared.answer && { answer: declared.answer }),
+    ...(declared.deprecation !== undefined && { deprecation: declared.deprecation }),
   };
 }
 

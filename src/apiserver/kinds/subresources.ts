@@ -86,6 +86,7 @@ export const scale: Subresource = {
       }
       ensure(draft, "spec").replicas = replicas;
     },
+    replicasPath: ["spec", "replicas"],
   },
 };
 

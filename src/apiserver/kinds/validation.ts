@@ -14,7 +14,12 @@ export interface MetadataRules {
 
 const IMMUTABLE = "field is immutable";
 const ANNOTATIONS_SIZE = 256 * 1024;
-const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set([
+  "kubernetes",
+  "orphan",
+  "foregroundDeletion",
+  "customresourcecleanup.apiextensions.k8s.io", // put on definitions by the server itself
+]);
 
 const NAME_RULES: Readonly<Record<NameRule, (name: string) => string[]>> = {
   subdomain: dns1123Subdomain,

@@ -1,6 +1,7 @@
 /**
  * OpenAPI v3: an index of group versions, and for each a document with its types and operations. From these
- * kubectl explains and validates, chooses how to patch, and computes strategic merge patches.
+ * kubectl explains and validates, chooses how to patch, and computes strategic merge patches. OpenAPI v2, which
+ * kubectl until 1.28 and Helm 3 ask for instead: one document with all of that, as JSON and as protobuf.
  *
  * A document is written when it is first asked for and kept until a resource of its group version changes.
  */
@@ -9,13 +10,17 @@ import { stringifyJson } from "#lib/json";
 import type { Catalog, Resource } from "../resource.ts";
 import { pathsOf } from "./paths.ts";
 import { Schemas } from "./schemas.ts";
+import { type SwaggerPart, swaggerOf } from "./swagger.ts";
+import { encodeSwagger } from "./swagger-protobuf.ts";
 
-/** Text with the hash that names it: SHA-512 in upper-case hexadecimal. The ETag is the hash in quotes. */
-export interface HashedText {
-  readonly body: string;
+/** A document with the hash that names it: SHA-512 in upper-case hexadecimal. The ETag is the hash in quotes. */
+export interface Hashed<Body extends string | Uint8Array> {
+  readonly body: Body;
   readonly hash: string;
   readonly etag: string;
 }
+
+export type HashedText = Hashed<string>;
 
 export type OpenApiAnswer =
   /** `immutable`: the client named the hash, so it may keep the document for good. */
@@ -30,7 +35,11 @@ export interface OpenApi {
   document(path: string): HashedText | undefined;
   /** What `/openapi/v3/<path>?hash=<hash>` answers. */
   answer(path: string, hash?: string): OpenApiAnswer | undefined;
+  /** What `/openapi/v2` answers. */
+  swagger(encoding: SwaggerEncoding): Hashed<string | Uint8Array>;
 }
+
+export type SwaggerEncoding = "json" | "protobuf";
 
 interface Entry {
   readonly resources: readonly Resource[];
@@ -42,6 +51,7 @@ interface Entry {
 export function createOpenApi(catalog: () => Catalog): OpenApi {
   let entries = new Map<string, Entry>();
   let index: HashedText | undefined;
+  let swagger = new Map<SwaggerEncoding, Hashed<string | Uint8Array>>();
   let generation: number | undefined;
 
   function current(): Map<string, Entry> {
@@ -49,7 +59,10 @@ export function createOpenApi(catalog: () => Catalog): OpenApi {
     if (latest !== generation) {
       const next = entriesOf(resources, entries);
       const isSame = next.size === entries.size && [...next].every(([path, entry]) => entries.get(path) === entry);
-      if (!isSame) index = undefined;
+      if (!isSame) {
+        index = undefined;
+        swagger = new Map();
+      }
       entries = next;
       generation = latest;
     }
@@ -69,11 +82,13 @@ export function createOpenApi(catalog: () => Catalog): OpenApi {
   return {
     index() {
       const known = current();
-      index ??= hashed({
-        paths: Object.fromEntries(
-          [...known].map(([path, entry]) => [path, { serverRelativeURL: urlOf(path, documentOf(entry)) }]),
-        ),
-      });
+      index ??= hashed(
+        stringifyJson({
+          paths: Object.fromEntries(
+            [...known].map(([path, entry]) => [path, { serverRelativeURL: urlOf(path, documentOf(entry)) }]),
+          ),
+        }),
+      );
       return index;
     },
     document,
@@ -82,6 +97,15 @@ export function createOpenApi(catalog: () => Catalog): OpenApi {
       if (!found) return undefined;
       if (hash !== undefined && hash !== "" && hash !== found.hash) return { redirect: urlOf(path, found) };
       return { document: found, immutable: hash === found.hash };
+    },
+    swagger(encoding) {
+      const parts = current();
+      const known = swagger.get(encoding);
+      if (known) return known;
+      const document = swaggerOf([...parts.values()].map(({ resources }) => partFrom(resources)));
+      const made = hashed(encoding === "json" ? stringifyJson(document) : encodeSwagger(document));
+      swagger.set(encoding, made);
+      return made;
     },
   };
 }
@@ -119,19 +143,25 @@ function fingerprintOf(resources: readonly Resource[]): string {
 }
 
 function documentFrom(resources: readonly Resource[]): HashedText {
-  const [{ group, version } = { group: "", version: "" }] = resources;
-  const schemas = new Schemas({ group, version });
-  const paths = pathsOf(resources, schemas);
-  return hashed({
-    openapi: "3.0.0",
-    info: { title: "Kubernetes", version: "unversioned" },
-    paths,
-    components: { schemas: schemas.all() },
-  });
+  const { paths, schemas } = partFrom(resources);
+  return hashed(
+    stringifyJson({
+      openapi: "3.0.0",
+      info: { title: "Kubernetes", version: "unversioned" },
+      paths,
+      components: { schemas },
+    }),
+  );
 }
 
-function hashed(value: unknown): HashedText {
-  const body = stringifyJson(value);
+function partFrom(resources: readonly Resource[]): SwaggerPart {
+  const [{ group, version } = { group: "", version: "" }] = resources;
+  const schemas = new Schemas({ group, version });
+  const paths = pathsOf(resources, schemas); // first, because it asks for the schemas
+  return { paths, schemas: schemas.all() };
+}
+
+function hashed<Body extends string | Uint8Array>(body: Body): Hashed<Body> {
   const hash = createHash("sha512").update(body).digest("hex").toUpperCase();
   return { body, hash, etag: `"${hash}"` };
 }

@@ -4,6 +4,7 @@
  */
 export { type Normalized, normalize } from "./normalize.ts";
 export { type Decoded, decodeProtobuf } from "./protobuf-decode.ts";
-export { encodeProtobuf } from "./protobuf-encode.ts";
+export { encodeProtobuf, encodeWatchEvent } from "./protobuf-encode.ts";
 export { canonicalQuantity } from "./quantity.ts";
 export { type Field, fieldsOf, type StructType, structOf, type TypeRef, typeKeys, typeOf } from "./table.ts";
+export { WireWriter } from "./wire.ts";

@@ -18,6 +18,14 @@ export function encodeProtobuf(object: Record<string, unknown>): Uint8Array {
   return sealEnvelope({ apiVersion, kind, raw: writer.finish() });
 }
 
+/** One event of a watch. Unlike the object in it, an event comes without an envelope. */
+export function encodeWatchEvent(type: string, object: Record<string, unknown>): Uint8Array {
+  const writer = new WireWriter();
+  writer.string(1, type);
+  writer.message(2, (rawExtension) => rawExtension.bytes(1, encodeProtobuf(object)));
+  return writer.finish();
+}
+
 /** As Go writes it: what is not a pointer, a list or a map is there even when it is zero. */
 function writeStruct(writer: WireWriter, typeKey: string, object: Record<string, unknown>): void {
   const { own, inlined } = knownStruct(typeKey);
