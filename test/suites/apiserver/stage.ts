@@ -1,0 +1,62 @@
+/** What the parts of the suite share: one server, its administrator, and namespaces to play in. */
+import { certified, type RawClient, type Reply } from "../../support/raw.ts";
+import type { TestServer } from "../../support/servers.ts";
+
+export interface Stage {
+  readonly server: TestServer;
+  readonly admin: RawClient;
+  /** A new namespace of a name nobody else has. */
+  namespace(): Promise<string>;
+  /** Somebody else with a certificate; the same one each time for the same name. */
+  user(name: string, groups?: string[]): Promise<RawClient>;
+}
+
+/** Known when the server runs: parts ask for it inside of their tests. */
+export type Staged = () => Stage;
+
+export function stageOf(server: TestServer, admin: RawClient): Stage {
+  const users = new Map<string, Promise<RawClient>>();
+  return {
+    server,
+    admin,
+    async namespace() {
+      const made = await admin.post("/api/v1/namespaces", { metadata: { generateName: "suite-" } });
+      return made.body.metadata.name;
+    },
+    user(name, groups = []) {
+      const known = users.get(name) ?? certified(admin, name, groups).then((caller) => admin.as(caller));
+      users.set(name, known);
+      return known;
+    },
+  };
+}
+
+export const at = (namespace: string, plural: string, name?: string): string =>
+  `/api/v1/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`;
+
+export const inGroup = (group: string, version: string, plural: string, namespace?: string, name?: string): string =>
+  `/apis/${group}/${version}${namespace === undefined ? "" : `/namespaces/${namespace}`}/${plural}${name === undefined ? "" : `/${name}`}`;
+
+/** What programs look at in a refusal; causes once each and by field, because their number and order are chance. */
+export function refusal({ code, body }: Reply): { code: number; reason: string | undefined; causes?: string[] } {
+  const causes = body.details?.causes?.map((cause) => `${cause.field ?? ""} ${cause.reason ?? ""}`.trim());
+  return { code, reason: body.reason, ...(causes && { causes: [...new Set(causes)].toSorted() }) };
+}
+
+export function refused(code: number, reason: string | undefined, ...causes: string[]): ReturnType<typeof refusal> {
+  return { code, reason, ...(causes.length > 0 && { causes: causes.toSorted() }) };
+}
+
+export const deployment = (name: string, replicas = 1) => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name },
+  spec: {
+    replicas,
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: { containers: [{ name: "main", image: "registry.example/app:1" }] },
+    },
+  },
+});
