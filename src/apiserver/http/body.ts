@@ -35,7 +35,9 @@ export function readBody(request: IncomingMessage | Http2ServerRequest): Promise
     };
     request.on("data", onData);
     request.once("end", () => resolve(Buffer.concat(chunks)));
-    request.once("close", () => reject(badRequest("the body of the request ends too early")));
+    request.once("close", () => {
+      if (!request.complete) reject(badRequest("the body of the request ends too early"));
+    });
     request.once("error", () => reject(badRequest("the body of the request cannot be read")));
   });
 }

@@ -50,14 +50,14 @@ export function createHandler(dependencies: HandlerDependencies): (request: Requ
   return (request, response) => {
     response.on("error", () => {}); // the client went away in the middle of an answer: nothing to tell it
     const exchange = exchangeOf(request, dependencies.clock);
-    const gone = new AbortController();
+    const gone = new Departure();
     const closed = new Promise<void>((resolve) => {
       response.once("close", () => {
-        gone.abort();
+        gone.happened();
         resolve();
       });
     });
-    const served = serve(dependencies, exchange, request, response, gone.signal).catch((error: unknown) => {
+    const served = serve(dependencies, exchange, request, response, gone).catch((error: unknown) => {
       if (error instanceof ApiError) exchange.failure = error.status;
       if (isOurFault(error)) {
         log.error("request failed", { method: request.method ?? "", path: exchange.info.path, error });
@@ -77,6 +77,23 @@ export function createHandler(dependencies: HandlerDependencies): (request: Requ
       })
       .catch((error: unknown) => log.error("cannot keep account of a request", { error }));
   };
+}
+
+/** That the client went away, as a signal for the few who ask: making one for every request would cost more than a read. */
+class Departure {
+  #controller: AbortController | undefined;
+  #isOver = false;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#isOver) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  happened(): void {
+    this.#isOver = true;
+    this.#controller?.abort();
+  }
 }
 
 /** Longer ids are somebody's attempt to fill our log. */
@@ -108,7 +125,7 @@ async function serve(
   exchange: Exchange,
   request: Request,
   response: Response,
-  gone: AbortSignal,
+  gone: Departure,
 ): Promise<void> {
   const { authenticator, authorizer, limiter } = dependencies;
   const { info } = exchange;
@@ -126,7 +143,7 @@ async function serve(
   if (isLongRunning(exchange) || isHealthPage(info.path)) {
     return route(dependencies, exchange, user, request, response, gone);
   }
-  const leave = await limiter.enter(isRead(request) ? "readOnly" : "mutating", gone);
+  const leave = await limiter.enter(isRead(request) ? "readOnly" : "mutating", () => gone.signal);
   try {
     await route(dependencies, exchange, user, request, response, gone);
   } finally {
@@ -141,7 +158,7 @@ async function route(
   user: UserInfo,
   request: Request,
   response: Response,
-  gone: AbortSignal,
+  gone: Departure,
 ): Promise<void> {
   const { info } = exchange;
   const method = request.method ?? "GET";
@@ -175,7 +192,7 @@ async function route(
       readBody: () => readBody(request),
       repeatedFields: [],
       warnings: target.resource.deprecation ? [target.resource.deprecation] : [],
-      closed: AbortSignal.any([gone, stopping]),
+      closed: () => AbortSignal.any([gone.signal, stopping]),
       streaming: () => {
         exchange.code = 200;
         for (const observer of observers) observer.streaming(exchange);

@@ -21,7 +21,7 @@ export interface Limiter {
    * Takes a place, at once if there is one; the answer gives it back and may be called more than once. Throws 429
    * when the line is too long or the wait was; a caller who goes away leaves the line.
    */
-  enter(kind: RequestKind, closed: AbortSignal): Promise<() => void> | (() => void);
+  enter(kind: RequestKind, closed: () => AbortSignal): Promise<() => void> | (() => void);
   inFlight(kind: RequestKind): number;
   /** How many were sent away. */
   rejected(kind: RequestKind): number;
@@ -72,10 +72,10 @@ class Line {
     this.#options = options;
   }
 
-  enter(closed: AbortSignal): Promise<() => void> | (() => void) {
+  enter(closed: () => AbortSignal): Promise<() => void> | (() => void) {
     if (this.taken < this.#options.places) return this.#take();
     if (this.#waiting.size >= this.#options.longest) throw this.#rejection();
-    return this.#wait(closed);
+    return this.#wait(closed());
   }
 
   #take(): () => void {

@@ -41,6 +41,7 @@ import {
   writable,
 } from "./response.ts";
 import { watchFrames } from "./watch-frames.ts";
+import { WatchStream } from "./watch-stream.ts";
 
 export interface ResourceRequest {
   readonly info: RequestInfo;
@@ -57,15 +58,12 @@ export interface ResourceRequest {
   /** Filled when the body is read. */
   readonly repeatedFields: string[];
   /** Fires when the client goes away or the server stops. */
-  readonly closed: AbortSignal;
+  closed(): AbortSignal;
   /** Called when a watch has begun to answer. */
   streaming(): void;
   /** Called with the name of an object that was created. */
   created(name: string): void;
 }
-
-/** A watcher that leaves so much unread is dropped; it will list again when it is back. */
-const LARGEST_BACKLOG = 8 * 1024 * 1024;
 
 export async function serveResource(
   dependencies: RegistryDependencies,
@@ -279,18 +277,7 @@ function serveWatch(
   const frames = watchFrames(negotiated);
   const options = watchOptions(request.info.query);
   const out = writable(response);
-  let started = false;
-  let backlog = 0;
   let columnsSent = false;
-
-  const start = () => {
-    if (started) return;
-    started = true;
-    out.statusCode = 200;
-    out.setHeader("Content-Type", frames.contentType);
-    (response as { flushHeaders?: () => void }).flushHeaders?.();
-    request.streaming();
-  };
   const encode = ({ type, object }: WatchEvent): string | Uint8Array => {
     if (type === "ERROR" || negotiated.form === "object") return frames.frame(type, object);
     const table = { ...tableOptions(dependencies, request.info), withColumns: !columnsSent };
@@ -299,27 +286,28 @@ function serveWatch(
     return frames.frame(type, shown);
   };
 
-  const stop = watch(dependencies, request.target, options, {
-    event(event) {
-      start();
-      const frame = encode(event);
-      backlog += frame.length;
-      (response.write as (chunk: string | Uint8Array, done: () => void) => boolean).call(response, frame, () => {
-        backlog -= frame.length;
-      });
-      if (backlog > LARGEST_BACKLOG) {
-        stop?.();
-        response.destroy();
-      }
-    },
-    end: () => {
-      start();
-      out.end();
+  let unwatch = () => {};
+  const stream = new WatchStream({
+    response,
+    encode,
+    dropped() {
+      unwatch();
+      response.destroy();
     },
   });
-  start();
-  request.closed.addEventListener("abort", () => {
-    stop();
+  unwatch = watch(dependencies, request.target, options, {
+    event: (event) => stream.push(event),
+    end: () => stream.end(),
+  });
+  stream.live();
+  // Clients wait for the headers to know that the watch is open, long before anything happens.
+  out.statusCode = 200;
+  out.setHeader("Content-Type", frames.contentType);
+  (response as { flushHeaders?: () => void }).flushHeaders?.();
+  request.streaming();
+  request.closed().addEventListener("abort", () => {
+    unwatch();
+    stream.stop();
     out.end();
   });
 }
