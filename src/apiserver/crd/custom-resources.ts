@@ -9,6 +9,7 @@ import { apiVersionOf, type DynamicObject } from "#api/meta";
 import type { OpenApiSchema } from "#api/schema";
 import { clone, isObject } from "#lib/json";
 import { compile } from "#lib/jsonpath";
+import { customVersions } from "../apply/index.ts";
 import { type FieldError, field } from "../errors.ts";
 import type { Resource, Strategy, Subresource, Verb } from "../resource.ts";
 import { fill } from "./defaults.ts";
@@ -17,6 +18,7 @@ import { decodeMetadata } from "./metadata.ts";
 import { compileSchema, type Node } from "./node.ts";
 import { setOwn } from "./own.ts";
 import { prune } from "./prune.ts";
+import { ruleValidators } from "./rule-validator.ts";
 import { scaleErrors, scaleSubresource } from "./scale.ts";
 import { keepOnlyStatus } from "./status-only.ts";
 import { tableOf } from "./table.ts";
@@ -26,7 +28,10 @@ import { validate } from "./validate.ts";
 export type ObjectValidator = (object: DynamicObject, current?: DynamicObject) => FieldError[];
 
 export interface CustomResourceOptions {
-  /** Gives the validators of a schema's own rules; they run only on objects that are well formed. */
+  /**
+   * Gives the validators that run only on objects that are well formed; without them, the schema's own rules
+   * (`x-kubernetes-validations`) do.
+   */
   readonly validators?: (schema: OpenApiSchema) => readonly ObjectValidator[];
 }
 
@@ -43,11 +48,11 @@ export function customResources(definition: CustomResourceDefinition, options: C
 function resourceOf(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
-  { validators = () => [] }: CustomResourceOptions,
+  { validators = ruleValidators }: CustomResourceOptions,
 ): Resource {
   const { group, scope, versions } = definition.spec;
   const names = definition.status?.acceptedNames ?? definition.spec.names;
-  const schema = version.schema?.openAPIV3Schema ?? OPEN;
+  const schema = schemaOf(version);
   const where = { group, version: version.name, kind: names.kind };
   const storageVersion = versions.find(({ storage }) => storage)?.name ?? version.name;
   const { strategy, validateObject } = strategyFor({
@@ -74,12 +79,20 @@ function resourceOf(
     subresources: subresourcesOf(version, where, validateObject),
     table: tableOf(version.additionalPrinterColumns),
     schema,
+    fields: customVersions(
+      names.kind,
+      versions.map((each) => ({ apiVersion: apiVersionOf({ group, version: each.name }), schema: schemaOf(each) })),
+    ),
     ...(deprecation !== undefined && { deprecation }),
   };
 }
 
 /** A definition that was stored without a schema keeps everything. */
 const OPEN: OpenApiSchema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+function schemaOf({ schema }: CustomResourceDefinitionVersion): OpenApiSchema {
+  return schema?.openAPIV3Schema ?? OPEN;
+}
 
 function deprecationOf(
   group: string,

@@ -1,7 +1,8 @@
 /** CustomResourceDefinition as a resource of its own. */
 import { CLEANUP_FINALIZER, CustomResourceDefinition } from "#api/apiextensions";
-import type { DynamicObject } from "#api/meta";
+import { apiVersionOf, type DynamicObject } from "#api/meta";
 import { clone } from "#lib/json";
+import { builtinVersion } from "../apply/index.ts";
 import type { Resource, Strategy, TableLayout } from "../resource.ts";
 import { normalize } from "../types/index.ts";
 import { definitionErrors, storedVersionsErrors } from "./definition-validation.ts";
@@ -42,6 +43,7 @@ export function definitionResource(dependencies: DefinitionDependencies): Resour
     storage: `${group}/${plural}`,
     builtin: true,
     strategy,
+    fields: builtinVersion({ apiVersion: apiVersionOf({ group, version }), kind, typeKey: DEFINITION }),
     subresources: [
       {
         name: "status",

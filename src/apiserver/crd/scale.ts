@@ -42,6 +42,7 @@ export function scaleSubresource(scale: CustomResourceScale): Subresource {
         }
         setAt(draft, specPath, wish);
       },
+      replicasPath: specPath,
     },
   };
 }

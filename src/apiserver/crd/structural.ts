@@ -10,6 +10,7 @@ import { compileSchema, type Node } from "./node.ts";
 import { childPath, indexPath, keyPath, type Path } from "./path.ts";
 import { compilePattern } from "./pattern.ts";
 import { prune } from "./prune.ts";
+import { ruleErrors } from "./rule-errors.ts";
 import { validate } from "./validate.ts";
 
 /** No real schema comes near; walks over schemas and objects recurse this deep. */
@@ -37,11 +38,13 @@ const NOT_IN_JUNCTORS = [
   "x-kubernetes-validations",
 ] as const;
 
-/** What keeps a schema from being structural, and defaults that it would refuse itself. */
+/** What keeps a schema from being structural, defaults that it would refuse itself, and rules that cannot be run. */
 export function structuralErrors(schema: OpenApiSchema, path: Path): FieldError[] {
   const check = new StructuralCheck();
   check.root(schema, path);
-  return check.errors.length > 0 ? check.errors : defaultErrors(schema, check.defaults);
+  if (check.errors.length > 0) return check.errors;
+  const wrongDefaults = defaultErrors(schema, check.defaults);
+  return wrongDefaults.length > 0 ? wrongDefaults : ruleErrors(schema, path);
 }
 
 type Place = "root" | "property" | "value" | "item";
