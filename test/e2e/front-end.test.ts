@@ -4,6 +4,7 @@ import { Agent, request as httpsRequest } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ConfigMap } from "#api/core";
 import { type AuditEvent, openCluster } from "#apiserver";
 import { connectionOf, kubeconfigFor } from "#kube";
 import { systemClock } from "#lib/clock";
@@ -224,5 +225,19 @@ describe("the audit log", () => {
       await cluster.close().catch(() => {});
       await rm(dir, { recursive: true, force: true });
     }
+  });
+});
+
+describe("one connection", () => {
+  it("carries several large lists at once, because the protocol shares it between all requests of a client", async () => {
+    const data = { padding: "x".repeat(500_000) };
+    const names = Array.from({ length: 16 }, (_, index) => `large-${index}`);
+    await Promise.all(
+      names.map((name) => server.client.create(ConfigMap, { metadata: { namespace: "default", name }, data })),
+    );
+    const lists = await Promise.all(
+      Array.from({ length: 8 }, () => server.client.list(ConfigMap, { namespace: "default" })),
+    );
+    expect(lists.every(({ items }) => items.length >= names.length)).toBe(true);
   });
 });

@@ -17,6 +17,8 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+const SESSION_MEGABYTES = 1024;
+
 /** Rejects with the system's error (EADDRINUSE, EACCES …) when the port cannot be had. */
 export async function listen({ host, port, certificate, key, handle }: ListenerOptions): Promise<Listener> {
   const server = createSecureServer({
@@ -28,6 +30,9 @@ export async function listen({ host, port, certificate, key, handle }: ListenerO
     requestCert: true,
     rejectUnauthorized: false,
     settings: { maxConcurrentStreams: 1000 },
+    // A client with a few large lists under way is not an attacker: Node's ten megabytes would refuse its next
+    // request. What one connection can hold is bounded by the limiter and by the pace of its watches.
+    maxSessionMemory: SESSION_MEGABYTES,
   });
   const open = trackConnections(server);
   server.on("request", handle as never);

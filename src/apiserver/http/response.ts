@@ -9,6 +9,7 @@ import type { Listed } from "../registry/index.ts";
 import type { Resource, TableLayout } from "../resource.ts";
 import { encodeProtobuf } from "../types/index.ts";
 import { type Negotiated, PROTOBUF } from "./negotiation.ts";
+import { JsonText, listText } from "./stored-text.ts";
 
 export type Response = ServerResponse | Http2ServerResponse;
 
@@ -54,7 +55,7 @@ export function sendObject(response: Response, code: number, object: unknown, ne
 function encoded(object: unknown, { mediaType, pretty }: Negotiated): string | Uint8Array {
   switch (mediaType) {
     case "application/json":
-      return stringifyJson(object, pretty ? 2 : undefined);
+      return object instanceof JsonText ? object.text : stringifyJson(object, pretty ? 2 : undefined);
     case "application/yaml":
       return dumpYaml(object, { noRefs: true });
     case PROTOBUF:
@@ -130,14 +131,17 @@ export function listPresentation(
         metadata,
         items: listed.items.map((item) => partialMetadata(item, negotiated.tableVersion)),
       };
-    case "object":
+    case "object": {
+      // Lists of custom kinds always name the token, as real servers do.
+      const named = resource.builtin ? metadata : { continue: "", ...metadata };
+      if (negotiated.mediaType === "application/json" && !negotiated.pretty) return listText(listed, named, resource);
       return {
         kind: resource.listKind,
         apiVersion: apiVersionOf(resource),
-        // Lists of custom kinds always name the token, as real servers do.
-        metadata: resource.builtin ? metadata : { continue: "", ...metadata },
+        metadata: named,
         items: resource.builtin ? listed.items.map(withoutType) : listed.items,
       };
+    }
   }
 }
 

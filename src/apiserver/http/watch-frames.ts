@@ -1,8 +1,8 @@
 /** How events of a watch follow each other: JSON line by line, protobuf with the length before each. */
-import { stringifyJson } from "#lib/json";
 import { notAcceptable } from "../errors.ts";
 import { encodeWatchEvent } from "../types/index.ts";
 import { type Negotiated, PROTOBUF } from "./negotiation.ts";
+import { storedText } from "./stored-text.ts";
 
 export interface WatchFrames {
   readonly contentType: string;
@@ -15,7 +15,10 @@ const LENGTH_BYTES = 4;
 export function watchFrames({ mediaType }: Negotiated): WatchFrames {
   switch (mediaType) {
     case "application/json":
-      return { contentType: mediaType, frame: (type, object) => `${stringifyJson({ type, object })}\n` };
+      return {
+        contentType: mediaType,
+        frame: (type, object) => `{"type":"${type}","object":${storedText(object as object)}}\n`,
+      };
     case PROTOBUF:
       return { contentType: `${PROTOBUF};stream=watch`, frame: protobufFrame };
     case "application/yaml":
