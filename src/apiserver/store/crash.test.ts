@@ -17,15 +17,23 @@ afterEach(async () => {
   await fs.rm(dir, { recursive: true, force: true });
 });
 
-/** Calls `onStep` between any two changes of the disk, and in the middle of each write. */
+/**
+ * Calls `onStep` between any two changes of the disk, and in the middle of each write. Changes take turns, because the
+ * log and a snapshot are written side by side, and a copy must not be made while something else moves.
+ */
 function steppedDisk(onStep: () => void): Disk {
+  let turn: Promise<unknown> = Promise.resolve();
   const stepped =
     <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      onStep();
-      const result = await call(...args);
-      onStep();
-      return result;
+    (...args: A): Promise<R> => {
+      const mine = turn.then(async () => {
+        onStep();
+        const result = await call(...args);
+        onStep();
+        return result;
+      });
+      turn = mine.catch(() => {});
+      return mine;
     };
   const open: Disk["open"] = async (path, ...rest) => {
     const handle = await fs.open(path, ...rest);
