@@ -22,9 +22,8 @@ const program = new Command("capstan")
   .version(version(), "-V, --version", "print the version")
   .helpCommand(false)
   .showSuggestionAfterError()
-  .showHelpAfterError("Run with --help to see what there is.")
   .exitOverride()
-  .configureOutput({ writeErr: (text) => process.stderr.write(text) });
+  .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) });
 
 for (const command of [upCommand(), downCommand(), getCommand(), apiserverCommand(), versionCommand()]) {
   program.addCommand(inherit(command));
@@ -34,6 +33,13 @@ try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = exitCodeFor(error);
+}
+
+/** `capstan: unknown option '--sproke' (did you mean --spokes?); see --help` */
+function oneLine(text: string): string {
+  const [problem = "", ...hints] = text.trim().split("\n");
+  const hint = hints.join(" ").replace("(Did", "(did");
+  return `capstan: ${problem.replace(/^error: /, "").replace(/\.$/, "")}${hint ? ` ${hint}` : ""}; see --help`;
 }
 
 /** Subcommands fail as the program does: by throwing, so that there is one place that ends the process. */

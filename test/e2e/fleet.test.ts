@@ -238,7 +238,7 @@ describe("mistakes", () => {
   });
 
   it.each([
-    [["upp"], 2, /unknown command 'upp'[\s\S]*Did you mean up\?/],
+    [["upp"], 2, /unknown command 'upp' \(did you mean up\?\); see --help/],
     [["up", "--spokes", "two"], 2, /--spokes/],
     [["up", "--sproke", "2"], 2, /unknown option '--sproke'/],
     [["get", "clusters", "-o", "xml"], 2, /table, tree, json, yaml/],
@@ -251,6 +251,7 @@ describe("mistakes", () => {
     expect(ended.stderr).toMatch(text as RegExp);
     expect(ended.code).toBe(code);
     expect(ended.stdout).toBe("");
+    expect(ended.stderr.trim().split("\n"), "one line").toHaveLength(1);
   });
 
   it("of a folder that cannot be written: one line", async () => {
