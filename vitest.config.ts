@@ -19,7 +19,10 @@ export default defineConfig({
         extends: true,
         test: { ...shared, name: "bench", include: ["bench/**/*.bench.ts"], disableConsoleIntercept: true },
       },
-      { extends: true, test: { ...shared, name: "architecture", include: ["test/architecture.test.ts"] } },
+      {
+        extends: true,
+        test: { ...shared, name: "architecture", include: ["test/architecture.test.ts", "test/docs.test.ts"] },
+      },
     ],
   },
 });

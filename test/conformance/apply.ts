@@ -1,7 +1,7 @@
 /** Who owns which field, and server-side apply. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../support/eventually.ts";
-import type { Reply } from "../../support/raw.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Reply } from "../support/raw.ts";
 import { at, deployment, inGroup, refusal, refused, type Staged } from "./stage.ts";
 
 /** By manager, operation and subresource. */
@@ -33,7 +33,7 @@ export function applySuite(stage: Staged): void {
   });
 
   describe("owners", () => {
-    it("are those who wrote last, field by field", async () => {
+    it("apply.owners: are those who wrote last, field by field", async () => {
       const made = await create("a", configMap("owned", { x: "1", y: "1" }, { finalizers: ["example.com/f"] }));
       expect(owners(made)).toEqual({
         "a Update": {
@@ -48,20 +48,20 @@ export function applySuite(stage: Staged): void {
       });
     });
 
-    it("are named after their program when they give no name", async () => {
+    it("apply.default-manager: are named after their program when they give no name", async () => {
       const headers = { "User-Agent": "program/1.0 (linux)" };
       const made = await stage().admin.post(at(space, "configmaps"), configMap("agent", { x: "1" }), { headers });
       expect(Object.keys(owners(made))).toEqual(["program Update"]);
     });
 
-    it("stay, and so does the object, when somebody writes what is there", async () => {
+    it("apply.owners-of-no-change: stay, and so does the object, when somebody writes what is there", async () => {
       const made = await create("a", configMap("same", { x: "1" }));
       const again = await merge("same", "b", { data: { x: "1" } });
       expect(again.body.metadata).toEqual(made.body.metadata);
     });
 
     it.each([[[]], [[{}]]])(
-      "are cleared by managedFields %j, and not tracked before the next apply",
+      "apply.owners-cleared: are cleared by managedFields %j, and not tracked before the next apply",
       async (managedFields) => {
         const name = `cleared-${managedFields.length}`;
         await create("a", configMap(name, { x: "1" }));
@@ -76,14 +76,14 @@ export function applySuite(stage: Staged): void {
   });
 
   describe("apply", () => {
-    it("creates what is not there, from YAML as well", async () => {
+    it("apply.create: creates what is not there, from YAML as well", async () => {
       const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: made\ndata: {a: '1'}\n";
       const made = await apply("made", "m", yaml);
       expect(made).toMatchObject({ code: 201, body: { data: { a: "1" } } });
       expect(owners(made)).toEqual({ "m Apply": { "f:data": { "f:a": {} } } });
     });
 
-    it("creates only for those who may create", async () => {
+    it("apply.create-rights: creates only for those who may create", async () => {
       const user = await stage().user("apply-patcher");
       const role = { apiGroups: [""], resources: ["configmaps"], verbs: ["patch", "get"] };
       await stage().admin.post(inGroup("rbac.authorization.k8s.io", "v1", "roles", space), {
@@ -104,18 +104,18 @@ export function applySuite(stage: Staged): void {
       expect(refusal(made)).toEqual(refused(403, "Forbidden"));
     });
 
-    it("stores nothing when it is only tried", async () => {
+    it("apply.dry-run: stores nothing when it is only tried", async () => {
       expect((await apply("tried", "m&dryRun=All", configMap("tried", { a: "1" }))).code).toBe(201);
       expect((await stage().admin.get(path("tried"))).code).toBe(404);
     });
 
-    it("twice changes nothing the second time", async () => {
+    it("apply.twice: twice changes nothing the second time", async () => {
       const first = await apply("twice", "m", configMap("twice", { a: "1" }));
       const second = await apply("twice", "m", configMap("twice", { a: "1" }));
       expect(second).toMatchObject({ code: 200, body: { metadata: first.body.metadata } });
     });
 
-    it("conflicts with owners of other values, shares with owners of the same, and wins by force", async () => {
+    it("apply.conflict: conflicts with owners of other values, shares with owners of the same, and wins by force", async () => {
       await apply("contested", "a", configMap("contested", { x: "1", y: "1" }));
       const lost = await apply("contested", "b", configMap("contested", { x: "2", y: "1" }));
       expect(refusal(lost)).toEqual(refused(409, "Conflict", ".data.x FieldManagerConflict"));
@@ -128,7 +128,7 @@ export function applySuite(stage: Staged): void {
       });
     });
 
-    it("takes away what a manager no longer applies and nobody else owns", async () => {
+    it("apply.removal: takes away what a manager no longer applies and nobody else owns", async () => {
       await apply("pruned", "a", configMap("pruned", { x: "1", y: "1", z: "1" }, { labels: { l: "1" } }));
       await apply("pruned", "b", configMap("pruned", { y: "1" }));
       await merge("pruned", "c", { data: { w: "1" } });
@@ -148,18 +148,18 @@ export function applySuite(stage: Staged): void {
       ["unknown fields", "m", { ...configMap("wrong"), nope: 1 }, refused(500, undefined)],
       ["fields of another type", "m", configMap("wrong", { a: 1 }), refused(500, undefined)],
       ["items twice", "m", configMap("wrong", {}, { finalizers: ["a.io/a", "a.io/a"] }), refused(500, undefined)],
-    ] as const)("refuses %s", async (_, manager, config, expected) => {
+    ] as const)("apply.refusals: refuses %s", async (_, manager, config, expected) => {
       expect(refusal(await apply("wrong", manager, config))).toEqual(expected);
     });
 
-    it("says which field it does not know", async () => {
+    it("apply.unknown-fields: says which field it does not know", async () => {
       const { body } = await apply("wrong", "m", { ...configMap("wrong"), data: {}, nope: 1 });
       expect(body.message).toBe(
         "failed to create typed patch object (/wrong; /v1, Kind=ConfigMap): .nope: field not declared in schema",
       );
     });
 
-    it("lets kubectl go on with what it applied on the client's side", async () => {
+    it("apply.from-client-side: lets kubectl go on with what it applied on the client's side", async () => {
       const annotations = {
         "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify(configMap("migrated", { a: "1", b: "1" })),
       };
@@ -196,7 +196,7 @@ export function applySuite(stage: Staged): void {
       );
     });
 
-    it("adds, orders and removes items by their keys", async () => {
+    it("apply.list-items: adds, orders and removes items by their keys", async () => {
       const added = await applyTo("m", containers([{ name: "second", image: "i:1", ports: [{ containerPort: 53 }] }]));
       expect(listed(added).map(({ name }) => name)).toEqual(["main", "second"]);
       const first = await applyTo("m", containers([{ name: "third", image: "i:1" }, { name: "main" }]));
@@ -215,7 +215,7 @@ export function applySuite(stage: Staged): void {
       });
     });
 
-    it("counts the default of a key", async () => {
+    it("apply.list-key-defaults: counts the default of a key", async () => {
       const ports = [
         { containerPort: 53, name: "dns" },
         { containerPort: 53, protocol: "UDP" },
@@ -228,7 +228,7 @@ export function applySuite(stage: Staged): void {
       ]);
     });
 
-    it("has owners of its own in /status and /scale", async () => {
+    it("apply.subresources: has owners of its own in /status and /scale", async () => {
       const object = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "listed" } };
       const conditions = [{ type: "Tested", status: "True" }];
       const spec = { replicas: 9 };

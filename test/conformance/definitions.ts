@@ -1,8 +1,8 @@
 /** Custom resource definitions, and the resources they bring. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../support/eventually.ts";
-import type { Body, Reply } from "../../support/raw.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Body, Reply } from "../support/raw.ts";
 import { inGroup, refusal, refused, type Staged } from "./stage.ts";
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -110,7 +110,7 @@ export function definitionsSuite(stage: Staged): void {
   });
 
   describe("a definition", () => {
-    it("is accepted and established, with its names and its stored version in the status", async () => {
+    it("crd.established: is accepted and established, with its names and its stored version in the status", async () => {
       const body = await established(`widgets.${GROUP}`);
       expect(body.status).toMatchObject({
         storedVersions: ["v1"],
@@ -129,7 +129,7 @@ export function definitionsSuite(stage: Staged): void {
       expect(body.metadata.generation).toBe(1);
     });
 
-    it("fills in names that follow from others", async () => {
+    it("crd.default-names: fills in names that follow from others", async () => {
       const { spec, ...rest } = definition("fillers", "Filler", [
         { name: "v1", served: true, storage: true, schema: schemaOf({ type: "object" }) },
       ]);
@@ -183,18 +183,18 @@ export function definitionsSuite(stage: Staged): void {
         }),
         "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].items.properties[k].default FieldValueRequired",
       ],
-    ])("is refused with %s", async (_, body, cause) => {
+    ])("crd.schema-refusals: is refused with %s", async (_, body, cause) => {
       const reply = await stage().admin.post(DEFINITIONS, body);
       expect(refusal(reply)).toMatchObject({ code: 422, reason: "Invalid" });
       expect(refusal(reply).causes).toContain(cause);
     });
 
-    it("is refused under another name than that of its resource", async () => {
+    it("crd.name-refusals: is refused under another name than that of its resource", async () => {
       const body = { ...wrong({ schema: schemaOf({ type: "object" }) }), metadata: { name: "other" } };
       expect(refusal(await stage().admin.post(DEFINITIONS, body)).causes).toContain("metadata.name FieldValueInvalid");
     });
 
-    it("needs exactly one stored version", async () => {
+    it("crd.stored-version: needs exactly one stored version", async () => {
       const version = { served: true, schema: schemaOf({ type: "object" }) };
       const none = definition("wrongs", "Wrong", [{ ...version, name: "v1", storage: false }]);
       expect(refusal(await stage().admin.post(DEFINITIONS, none)).causes).toContain("spec.versions FieldValueInvalid");
@@ -205,7 +205,7 @@ export function definitionsSuite(stage: Staged): void {
       expect(refusal(await stage().admin.post(DEFINITIONS, two)).causes).toContain("spec.versions FieldValueInvalid");
     });
 
-    it("does not get names that another one has", async () => {
+    it("crd.name-conflicts: does not get names that another one has", async () => {
       const version = { name: "v1", served: true, storage: true, schema: schemaOf({ type: "object" }) };
       const { spec, ...rest } = definition("gadgets", "Widget", [version]);
       await stage().admin.post(DEFINITIONS, {
@@ -226,7 +226,7 @@ export function definitionsSuite(stage: Staged): void {
       await stage().admin.delete(`${DEFINITIONS}/gadgets.${GROUP}`);
     });
 
-    it("takes its objects along", async () => {
+    it("crd.deletion: takes its objects along", async () => {
       const { admin } = stage();
       const version = { name: "v1", served: true, storage: true, schema: schemaOf({ type: "object" }) };
       const path = `${DEFINITIONS}/briefs.${GROUP}`;
@@ -257,7 +257,7 @@ export function definitionsSuite(stage: Staged): void {
   });
 
   describe("its resources", () => {
-    it("are in discovery and OpenAPI", async () => {
+    it("crd.published: are in discovery and OpenAPI", async () => {
       await eventually(async () => {
         const { body } = await stage().admin.get(`/apis/${GROUP}`);
         expect(body).toMatchObject({
@@ -298,7 +298,7 @@ export function definitionsSuite(stage: Staged): void {
       });
     });
 
-    it("lose unknown fields and get defaults", async () => {
+    it("crd.pruning-and-defaults: lose unknown fields and get defaults", async () => {
       const { code, body, headers } = await stage().admin.post(
         widgets(),
         widget("pruned", {
@@ -327,7 +327,7 @@ export function definitionsSuite(stage: Staged): void {
       expect(strict.body.message).toContain('strict decoding error: unknown field "spec.unknown"');
     });
 
-    it("keep integers exactly", async () => {
+    it("crd.integers: keep integers exactly", async () => {
       const text = JSON.stringify(widget("exact", { color: "red", big: 0 })).replace(
         '"big":0',
         '"big":9007199254740993',
@@ -350,14 +350,14 @@ export function definitionsSuite(stage: Staged): void {
         ["spec.parts FieldValueTooMany"],
       ],
       ["an item twice", { color: "red", parts: [{ name: "a" }, { name: "a" }] }, ["spec.parts[1] FieldValueDuplicate"]],
-    ])("are refused with %s", async (_, spec, causes) => {
+    ])("crd.validation: are refused with %s", async (_, spec, causes) => {
       const reply = await stage().admin.post(widgets(), widget("refused", spec));
       expect(refusal(reply)).toMatchObject({ code: 422, reason: "Invalid" });
       expect(refusal(reply).causes).toEqual(expect.arrayContaining(causes));
       expect(reply.body.details).toMatchObject({ name: "refused", group: GROUP, kind: "Widget" });
     });
 
-    it("are refused as another kind, in another version, or as nothing", async () => {
+    it("crd.identity: are refused as another kind, in another version, or as nothing", async () => {
       for (const body of [{ metadata: { name: "x" } }, { ...widget("x", {}), apiVersion: `${GROUP}/v2` }]) {
         expect(refusal(await stage().admin.post(widgets(), body))).toEqual(refused(400, "BadRequest"));
       }
@@ -365,12 +365,12 @@ export function definitionsSuite(stage: Staged): void {
       expect(refusal(other)).toEqual(refused(422, "Invalid", "kind FieldValueInvalid"));
     });
 
-    it("need a resourceVersion in a PUT", async () => {
+    it("crd.update-version: need a resourceVersion in a PUT", async () => {
       const reply = await stage().admin.put(widgets("ready"), widget("ready", { color: "red" }));
       expect(refusal(reply)).toEqual(refused(422, "Invalid", "metadata.resourceVersion FieldValueInvalid"));
     });
 
-    it("have no protobuf and no strategic merge", async () => {
+    it("crd.formats: have no protobuf and no strategic merge", async () => {
       expect(refusal(await stage().admin.patch(widgets("ready"), {}, "strategic"))).toEqual(
         refused(415, "UnsupportedMediaType"),
       );
@@ -379,7 +379,7 @@ export function definitionsSuite(stage: Staged): void {
       expect((await stage().admin.get(widgets("ready"), { accept: `${accept},application/json` })).code).toBe(200);
     });
 
-    it("keep status and the rest apart", async () => {
+    it("crd.status: keep status and the rest apart", async () => {
       const { body: made } = await stage().admin.post(widgets(), {
         ...widget("apart", { color: "red" }),
         status: { replicas: 5 },
@@ -414,7 +414,7 @@ export function definitionsSuite(stage: Staged): void {
       });
     });
 
-    it("are shown in their columns", async () => {
+    it("crd.columns: are shown in their columns", async () => {
       const { body } = await stage().admin.get(widgets("ready"), {
         accept: "application/json;as=Table;g=meta.k8s.io;v=v1",
       });
@@ -432,7 +432,7 @@ export function definitionsSuite(stage: Staged): void {
       ]);
     });
 
-    it("are selected by the fields that the definition names", async () => {
+    it("crd.selectable-fields: are selected by the fields that the definition names", async () => {
       await stage().admin.post(widgets(), widget("blue", { color: "blue" }));
       const { body } = await stage().admin.get(`${widgets()}?fieldSelector=spec.color%3Dblue`);
       expect(body.items.map(({ metadata }: Body) => metadata.name)).toEqual(["blue"]);
@@ -441,7 +441,7 @@ export function definitionsSuite(stage: Staged): void {
       expect(refusal(other)).toEqual(refused(400, "BadRequest"));
     });
 
-    it("are the same in every version, with a warning in one that is deprecated", async () => {
+    it("crd.versions: are the same in every version, with a warning in one that is deprecated", async () => {
       const old = await stage().admin.get(widgets("ready", "v1alpha1"));
       expect(old.body).toMatchObject({ apiVersion: `${GROUP}/v1alpha1`, metadata: { name: "ready" } });
       expect(old.headers.warning).toContain("deprecated");

@@ -33,7 +33,7 @@ interface GroupDiscovery {
 
 export function discoverySuite(stage: Staged): void {
   describe("one document per group version", () => {
-    it("names versions and groups", async () => {
+    it("discovery.groups: names versions and groups", async () => {
       const core = await stage().admin.get("/api");
       expect(core.body).toMatchObject({ kind: "APIVersions", versions: ["v1"] });
       const groups = await stage().admin.get("/apis");
@@ -51,7 +51,7 @@ export function discoverySuite(stage: Staged): void {
       });
     });
 
-    it("describes resources and their parts", async () => {
+    it("discovery.resources: describes resources and their parts", async () => {
       const { body } = await stage().admin.get("/apis/apps/v1");
       expect(body).toMatchObject({ kind: "APIResourceList", apiVersion: "v1", groupVersion: "apps/v1" });
       const resources = body.resources as ApiResource[];
@@ -79,7 +79,7 @@ export function discoverySuite(stage: Staged): void {
   });
 
   describe("everything at once", () => {
-    it("comes with a tag, and not again while it stands", async () => {
+    it("aggregated-discovery.tag: comes with a tag, and not again while it stands", async () => {
       for (const path of ["/api", "/apis"]) {
         const first = await stage().admin.get(path, { accept: `${AGGREGATED},application/json` });
         expect(first.headers["content-type"]).toBe(AGGREGATED);
@@ -91,7 +91,7 @@ export function discoverySuite(stage: Staged): void {
       }
     });
 
-    it("describes the same resources", async () => {
+    it("aggregated-discovery.resources: describes the same resources", async () => {
       const { body } = await stage().admin.get("/apis", { accept: AGGREGATED });
       expect(body).toMatchObject({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2" });
       const groups = body.items as unknown as GroupDiscovery[];
@@ -106,7 +106,7 @@ export function discoverySuite(stage: Staged): void {
       expect(deployments?.subresources?.map(({ subresource }) => subresource)).toEqual(["scale", "status"]);
     });
 
-    it("is answered in the old way to who asks for an unknown version of it", async () => {
+    it("aggregated-discovery.unknown-version: is answered in the old way to who asks for an unknown version of it", async () => {
       const old = AGGREGATED.replace("v=v2", "v=v2beta1");
       const { body } = await stage().admin.get("/apis", { accept: `${old},application/json` });
       expect(body.kind).toBe("APIGroupList");
@@ -114,7 +114,7 @@ export function discoverySuite(stage: Staged): void {
   });
 
   describe("OpenAPI", () => {
-    it("lists a document per group version, under the hash of its content", async () => {
+    it("openapi.documents: lists a document per group version, under the hash of its content", async () => {
       const { text } = await stage().admin.get("/openapi/v3"); // real servers call this JSON plain text
       const { paths } = JSON.parse(text) as { paths: Record<string, { serverRelativeURL: string }> };
       const url = paths["apis/apps/v1"]?.serverRelativeURL ?? "";
@@ -130,7 +130,7 @@ export function discoverySuite(stage: Staged): void {
       expect([stale.code, stale.headers.location]).toEqual([301, url]);
     });
 
-    it("says what kubectl looks for: kinds, parameters of writes, and types of patches", async () => {
+    it("openapi.kubectl: says what kubectl looks for: kinds, parameters of writes, and types of patches", async () => {
       const { body } = await stage().admin.get("/openapi/v3/apis/apps/v1");
       const { schemas } = body.components as { schemas: Record<string, Record<string, unknown>> };
       expect(schemas["io.k8s.api.apps.v1.Deployment"]?.["x-kubernetes-group-version-kind"]).toEqual([
@@ -155,19 +155,19 @@ export function discoverySuite(stage: Staged): void {
   });
 
   describe("pages of the server", () => {
-    it.each(["/healthz", "/livez", "/readyz"])("%s is well, for everybody", async (path) => {
+    it.each(["/healthz", "/livez", "/readyz"])("http.health: %s is well, for everybody", async (path) => {
       const { code, text, headers } = await stage().admin.as({}).get(path);
       expect([code, text]).toEqual([200, "ok"]);
       expect(headers["content-type"]).toBe("text/plain; charset=utf-8");
     });
 
-    it("tells its version to everybody", async () => {
+    it("http.version: tells its version to everybody", async () => {
       const { body } = await stage().admin.as({}).get("/version");
       expect(body.major).toBe("1");
       expect(body.gitVersion).toMatch(/^v1\.\d+\.\d+/);
     });
 
-    it("puts an id on every answer, and takes the client's", async () => {
+    it("http.audit-id: puts an id on every answer, and takes the client's", async () => {
       const { headers } = await stage().admin.get("/version");
       expect(headers["audit-id"]).toMatch(/^[0-9a-f-]{36}$/);
       expect(headers["cache-control"]).toBe("no-cache, private");
@@ -177,7 +177,7 @@ export function discoverySuite(stage: Staged): void {
       expect(mine.headers["audit-id"]).toBe("6bafcbb1-6a45-4b2c-9b8e-000000000001");
     });
 
-    it("publishes the keys of its tokens", async () => {
+    it("authentication.published-keys: publishes the keys of its tokens", async () => {
       const configuration = await stage().admin.get("/.well-known/openid-configuration");
       expect(configuration.body).toMatchObject({
         response_types_supported: ["id_token"],
@@ -188,7 +188,7 @@ export function discoverySuite(stage: Staged): void {
       expect(JSON.parse(keys.text)).toMatchObject({ keys: [{ use: "sig", kid: expect.any(String) }] });
     });
 
-    it.each(["/nosuch", "/apis/nosuch.example/v1/things"])("%s is no page", async (path) => {
+    it.each(["/nosuch", "/apis/nosuch.example/v1/things"])("http.unknown-path: %s is no page", async (path) => {
       const { code, headers, text } = await stage().admin.get(path);
       expect([code, headers["content-type"], text]).toEqual([404, "text/plain; charset=utf-8", "404 page not found\n"]);
     });
@@ -199,7 +199,7 @@ export function discoverySuite(stage: Staged): void {
       "/apis/apps/v1/namespaces/default/deployments/x/nosuch",
       "/api/v1/configmaps/x",
       "/api/v1/namespaces/default/nodes",
-    ])("%s is unknown inside of a known group", async (path) => {
+    ])("http.unknown-resource: %s is unknown inside of a known group", async (path) => {
       expect(refusal(await stage().admin.get(path))).toEqual(refused(404, "NotFound"));
     });
 
@@ -212,7 +212,7 @@ export function discoverySuite(stage: Staged): void {
       ["HEAD", "/api/v1/namespaces/default"],
       ["OPTIONS", "/api/v1/namespaces/default"],
       ["GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"],
-    ])("%s %s is no method", async (method, path) => {
+    ])("http.unknown-method: %s %s is no method", async (method, path) => {
       const reply = await stage().admin.request(
         method,
         path,

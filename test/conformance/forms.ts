@@ -1,6 +1,6 @@
 /** The same objects in other forms: tables, metadata, YAML and protobuf. */
 import { beforeAll, describe, expect, it } from "vitest";
-import * as protobuf from "../../support/protobuf.ts";
+import * as protobuf from "../support/protobuf.ts";
 import { at, inGroup, refusal, refused, type Staged } from "./stage.ts";
 
 const TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1";
@@ -18,7 +18,7 @@ export function formsSuite(stage: Staged): void {
   });
 
   describe("tables", () => {
-    it("have columns, and rows with cells and metadata", async () => {
+    it("table.rows: have columns, and rows with cells and metadata", async () => {
       const { body } = await stage().admin.get(secrets(), { accept: TABLE });
       expect(body).toMatchObject({ kind: "Table", apiVersion: "meta.k8s.io/v1" });
       expect(body.metadata.resourceVersion).toBeTruthy();
@@ -39,7 +39,7 @@ export function formsSuite(stage: Staged): void {
       });
     });
 
-    it("come in pages, of one object, with whole objects or without", async () => {
+    it("table.pages: come in pages, of one object, with whole objects or without", async () => {
       const page = await stage().admin.get(`${secrets()}?limit=1`, { accept: TABLE });
       expect(page.body.metadata).toMatchObject({ continue: expect.any(String), remainingItemCount: 1 });
       const one = await stage().admin.get(secrets("one"), { accept: TABLE });
@@ -50,14 +50,14 @@ export function formsSuite(stage: Staged): void {
       expect(whole.body).toMatchObject({ rows: [{ object: { kind: "Secret", apiVersion: "v1", type: "Opaque" } }] });
     });
 
-    it("refuse an includeObject that nobody knows", async () => {
+    it("table.refusals: refuse an includeObject that nobody knows", async () => {
       const reply = await stage().admin.get(`${secrets()}?includeObject=Some`, { accept: TABLE });
       expect(reply.code).toBe(400);
     });
   });
 
   describe("metadata", () => {
-    it("comes alone, for one object and for many", async () => {
+    it("metadata.alone: comes alone, for one object and for many", async () => {
       const one = await stage().admin.get(secrets("one"), { accept: METADATA });
       expect(one.body).toMatchObject({
         kind: "PartialObjectMetadata",
@@ -70,7 +70,7 @@ export function formsSuite(stage: Staged): void {
       expect(many.body.items.map(({ metadata }) => metadata.name)).toEqual(["one", "two"]);
     });
 
-    it("in the form of one is refused for a list", async () => {
+    it("metadata.wrong-form: in the form of one is refused for a list", async () => {
       expect(refusal(await stage().admin.get(secrets(), { accept: METADATA }))).toEqual(refused(406, "NotAcceptable"));
     });
   });
@@ -83,19 +83,19 @@ export function formsSuite(stage: Staged): void {
       ["application/yaml", "application/yaml"],
       ["application/xml, application/yaml;q=0.5, application/json;q=0.4", "application/yaml"],
       ["application/json;as=Nothing;g=meta.k8s.io;v=v1, application/json", "application/json"],
-    ])("of %s take %s", async (accept, expected) => {
+    ])("http.accept: of %s take %s", async (accept, expected) => {
       const { code, headers } = await stage().admin.get(secrets("one"), { accept });
       expect([code, headers["content-type"]]).toEqual([200, expected]);
     });
 
     it.each(["application/xml", "application/json;as=Nothing;g=meta.k8s.io;v=v1"])(
-      "refuse %s alone",
+      "http.not-acceptable: refuse %s alone",
       async (accept) => {
         expect(refusal(await stage().admin.get(secrets("one"), { accept }))).toEqual(refused(406, "NotAcceptable"));
       },
     );
 
-    it("of a body are JSON, YAML and protobuf", async () => {
+    it("http.content-types: of a body are JSON, YAML and protobuf", async () => {
       const made = await stage().admin.post(secrets(), "metadata:\n  name: yaml\nstringData: {a: b}\n", {
         type: "application/yaml",
       });
@@ -104,7 +104,7 @@ export function formsSuite(stage: Staged): void {
       expect(refusal(plain)).toEqual(refused(415, "UnsupportedMediaType"));
     });
 
-    it("are indented for people", async () => {
+    it("http.pretty: are indented for people", async () => {
       const { text } = await stage().admin.get(`${secrets("one")}?pretty=true`);
       expect(text).toContain('\n  "kind": "Secret"');
       const curl = await stage().admin.get(secrets("one"), { headers: { "User-Agent": "curl/8.0" } });
@@ -115,7 +115,7 @@ export function formsSuite(stage: Staged): void {
   describe("protobuf", () => {
     const type = protobuf.PROTOBUF;
 
-    it("creates a ConfigMap", async () => {
+    it("protobuf.config-map: creates a ConfigMap", async () => {
       const { code, body } = await stage().admin.post(
         at(space, "configmaps"),
         protobuf.configMap("binary", { a: "ä", b: "" }),
@@ -133,7 +133,7 @@ export function formsSuite(stage: Staged): void {
       });
     });
 
-    it("creates a Namespace", async () => {
+    it("protobuf.namespace: creates a Namespace", async () => {
       const name = `${space}-binary`;
       const { code, body } = await stage().admin.post("/api/v1/namespaces", protobuf.namespace(name), { type });
       expect(code).toBe(201);
@@ -145,7 +145,7 @@ export function formsSuite(stage: Staged): void {
       await stage().admin.delete(`/api/v1/namespaces/${name}`);
     });
 
-    it("creates and renews a Lease", async () => {
+    it("protobuf.lease: creates and renews a Lease", async () => {
       const leases = inGroup("coordination.k8s.io", "v1", "leases", space);
       const renewed = new Date("2026-01-02T03:04:05.678Z");
       const made = await stage().admin.post(leases, protobuf.lease("l", { holder: "me", seconds: 15, renewed }), {
@@ -163,7 +163,7 @@ export function formsSuite(stage: Staged): void {
       expect(put.body.spec).toMatchObject({ holderIdentity: "you", leaseDurationSeconds: 300 });
     });
 
-    it("carries the options of a deletion", async () => {
+    it("protobuf.delete-options: carries the options of a deletion", async () => {
       await stage().admin.post(at(space, "configmaps"), { metadata: { name: "doomed" } });
       const body = protobuf.deleteOptions("Background");
       const { code } = await stage().admin.request("DELETE", at(space, "configmaps", "doomed"), { body, type });
@@ -175,7 +175,7 @@ export function formsSuite(stage: Staged): void {
       ["no envelope", Buffer.from("{}")],
       ["a torn envelope", protobuf.configMap("torn", { a: "b" }).subarray(0, 20)],
       ["a length beyond the end", Buffer.from([0x6b, 0x38, 0x73, 0x00, 0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f])],
-    ])("refuses %s", async (_, body) => {
+    ])("protobuf.refusals: refuses %s", async (_, body) => {
       const reply = await stage().admin.post(at(space, "configmaps"), body, { type });
       expect(reply.code).toBe(400);
     });

@@ -1,8 +1,8 @@
 /** Who somebody is, and what they may do. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { createCertificateRequest, generateKeyPair, parseCertificate } from "#lib/pki";
-import { eventually } from "../../support/eventually.ts";
-import type { Body } from "../../support/raw.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Body } from "../support/raw.ts";
 import { at, inGroup, refusal, refused, type Staged } from "./stage.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -52,7 +52,7 @@ export function identitySuite(stage: Staged): void {
       status: { conditions: [{ type, status: "True", reason: "Test", message: "because" }] },
     });
 
-    it("are asked for, approved and signed", async () => {
+    it("signing.approve: are asked for, approved and signed", async () => {
       const { admin } = stage();
       const made = await admin.post(
         REQUESTS,
@@ -88,7 +88,7 @@ export function identitySuite(stage: Staged): void {
       expect((await admin.put(`${path}/approval`, { ...body, status: { conditions: [] } })).code).toBe(422);
     });
 
-    it("fail when the signer does not give such usages", async () => {
+    it("signing.usages: fail when the signer does not give such usages", async () => {
       const { admin } = stage();
       const made = await admin.post(REQUESTS, asked("unfit", { usages: ["server auth"] }));
       const path = `${REQUESTS}/${made.body.metadata.name}`;
@@ -116,16 +116,16 @@ export function identitySuite(stage: Staged): void {
         { expirationSeconds: 1 },
         refused(422, "Invalid", "spec.expirationSeconds FieldValueInvalid"),
       ],
-    ])("are refused with %s", async (_, more, expected) => {
+    ])("signing.refusals: are refused with %s", async (_, more, expected) => {
       expect(refusal(await stage().admin.post(REQUESTS, asked("bad", more)))).toEqual(expected);
     });
 
-    it("are not given to administrators", async () => {
+    it("signing.administrators: are not given to administrators", async () => {
       const reply = await stage().admin.post(REQUESTS, asked("masters", {}, ["system:masters"]));
       expect(refusal(reply)).toEqual(refused(403, "Forbidden"));
     });
 
-    it("need the right to approve for the signer", async () => {
+    it("signing.approve-rights: need the right to approve for the signer", async () => {
       const { admin } = stage();
       await admin.post(inGroup(RBAC, "v1", "clusterroles"), {
         metadata: { name: `${space}-approval` },
@@ -158,7 +158,7 @@ export function identitySuite(stage: Staged): void {
       return { body, token: (body.status as { token: string }).token };
     };
 
-    it("are issued for a time and an audience, and tell who they are for", async () => {
+    it("authentication.token-request: are issued for a time and an audience, and tell who they are for", async () => {
       const { body, token } = await tokenFor();
       expect(body).toMatchObject({
         kind: "TokenRequest",
@@ -179,7 +179,7 @@ export function identitySuite(stage: Staged): void {
       });
     });
 
-    it("are refused for a moment, for nobody and for what is not there", async () => {
+    it("authentication.token-refusals: are refused for a moment, for nobody and for what is not there", async () => {
       const short = await stage().admin.post(`${account()}/token`, { spec: { expirationSeconds: 1 } });
       expect(refusal(short)).toEqual(refused(422, "Invalid", "spec.expirationSeconds FieldValueInvalid"));
       expect((await stage().admin.post(`${at(space, "serviceaccounts", "nobody")}/token`, { spec: {} })).code).toBe(
@@ -189,7 +189,7 @@ export function identitySuite(stage: Staged): void {
       expect((await stage().admin.post(`${account()}/token`, { spec: unbound })).code).toBe(404);
     });
 
-    it("are reviewed", async () => {
+    it("authentication.token-review: are reviewed", async () => {
       const { token } = await tokenFor();
       const review = async (spec: object) => (await stage().admin.post(TOKEN_REVIEWS, { spec })).body.status;
       expect(await review({ token })).toMatchObject({
@@ -208,7 +208,7 @@ export function identitySuite(stage: Staged): void {
       expect((await stage().admin.as({ token: elsewhere }).get("/api")).code).toBe(401);
     });
 
-    it("end with what they are bound to", async () => {
+    it("authentication.token-bound: end with what they are bound to", async () => {
       const secrets = at(space, "secrets");
       const { body } = await stage().admin.post(secrets, { metadata: { name: "tie" } });
       const boundObjectRef = { kind: "Secret", apiVersion: "v1", name: "tie", uid: body.metadata.uid };
@@ -218,7 +218,7 @@ export function identitySuite(stage: Staged): void {
       await eventually(async () => expect((await client.post(WHO_AM_I, whoami)).code).toBe(401));
     });
 
-    it("end with their account", async () => {
+    it("authentication.token-account: end with their account", async () => {
       const { token } = await tokenFor();
       const client = stage().admin.as({ token });
       expect((await client.post(WHO_AM_I, whoami)).code).toBe(201);
@@ -228,7 +228,7 @@ export function identitySuite(stage: Staged): void {
   });
 
   describe("strangers", () => {
-    it("are anonymous without credentials, and nobody with bad ones", async () => {
+    it("authentication.anonymous: are anonymous without credentials, and nobody with bad ones", async () => {
       const anonymous = stage().admin.as({});
       const reply = await anonymous.get("/api/v1/pods");
       expect(refusal(reply)).toEqual(refused(403, "Forbidden"));
@@ -242,7 +242,7 @@ export function identitySuite(stage: Staged): void {
       expect(basic.code).toBe(403);
     });
 
-    it("with a certificate of another authority are nobody", async () => {
+    it("authentication.other-authority: with a certificate of another authority are nobody", async () => {
       const key = generateKeyPair();
       const { createCertificateAuthority, issueCertificate } = await import("#lib/pki");
       const now = new Date();
@@ -287,14 +287,14 @@ export function identitySuite(stage: Staged): void {
         "pods?watch=true",
         'pods is forbidden: User "alice" cannot watch resource "pods" in API group "" in the namespace "SPACE"',
       ],
-    ])("%s %s says who may not do what, and where", async (method, what, message) => {
+    ])("authorization.forbidden: %s %s says who may not do what, and where", async (method, what, message) => {
       const reply = await (await alice()).request(method, `${at(space, what)}`);
       expect(refusal(reply)).toEqual(refused(403, "Forbidden"));
       expect(reply.body.message).toBe(message.replace("SPACE", space));
       expect(reply.headers["x-content-type-options"]).toBe("nosniff");
     });
 
-    it("of groups and paths", async () => {
+    it("authorization.groups-and-paths: of groups and paths", async () => {
       const deployments = await (await alice()).get("/apis/apps/v1/deployments");
       expect(deployments.body.message).toBe(
         'deployments.apps is forbidden: User "alice" cannot list resource "deployments" in API group "apps" at the cluster scope',
@@ -304,7 +304,7 @@ export function identitySuite(stage: Staged): void {
       expect((await (await alice()).get("/api")).code).toBe(200);
     });
 
-    it("come from roles and bindings, of a namespace and of names in it", async () => {
+    it("authorization.roles: come from roles and bindings, of a namespace and of names in it", async () => {
       await role("reader", [
         { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list"], resourceNames: ["mine"] },
         { apiGroups: [""], resources: ["secrets"], verbs: ["list"] },
@@ -320,7 +320,7 @@ export function identitySuite(stage: Staged): void {
       expect((await as.get(`${at(space, "configmaps")}?fieldSelector=metadata.name%3Dmine`)).code).toBe(200);
     });
 
-    it("are reviewed for oneself and for others", async () => {
+    it("authorization.reviews: are reviewed for oneself and for others", async () => {
       const attributes = { resource: "secrets", verb: "list", namespace: space };
       const mine = await (await alice()).post(`${REVIEWS}/selfsubjectaccessreviews`, {
         spec: { resourceAttributes: attributes },
@@ -353,11 +353,11 @@ export function identitySuite(stage: Staged): void {
     it.each([
       ["subjectaccessreviews", { user: "x" }, "spec.resourceAttributes FieldValueInvalid"],
       ["subjectaccessreviews", { resourceAttributes: { verb: "get" } }, "spec.user FieldValueInvalid"],
-    ])("%s refuses %j", async (kind, spec, cause) => {
+    ])("authorization.review-refusals: %s refuses %j", async (kind, spec, cause) => {
       expect(refusal(await stage().admin.post(`${REVIEWS}/${kind}`, { spec }))).toEqual(refused(422, "Invalid", cause));
     });
 
-    it("cannot be given by who does not have them", async () => {
+    it("authorization.escalation: cannot be given by who does not have them", async () => {
       await role("author", [
         { apiGroups: [RBAC], resources: ["roles", "rolebindings"], verbs: ["create", "update", "patch"] },
       ]);
@@ -392,21 +392,21 @@ export function identitySuite(stage: Staged): void {
       expect((await dave.post(bindings, bindTo("Role", "modest"))).code).toBe(201);
     });
 
-    it("stay with their role: a binding cannot be turned to another one", async () => {
+    it("authorization.role-ref: stay with their role: a binding cannot be turned to another one", async () => {
       const binding = inGroup(RBAC, "v1", "rolebindings", space, "fixed");
       await bind("fixed", "ClusterRole", "view", [user("erin")]);
       const reply = await stage().admin.patch(binding, { roleRef: { name: "edit" } });
       expect(refusal(reply)).toEqual(refused(422, "Invalid", "roleRef FieldValueInvalid"));
     });
 
-    it("are checked for roles that make no sense", async () => {
+    it("authorization.role-refusals: are checked for roles that make no sense", async () => {
       const bad = await role("bad", [{ apiGroups: [""], resources: ["pods"], verbs: [] }]);
       expect(refusal(bad)).toEqual(refused(422, "Invalid", "rules[0].verbs FieldValueRequired"));
       const pages = await role("pages", [{ nonResourceURLs: ["/x"], verbs: ["get"] }]);
       expect(refusal(pages)).toEqual(refused(422, "Invalid", "rules[0].nonResourceURLs FieldValueInvalid"));
     });
 
-    it("of the default roles are there from the start", async () => {
+    it("authorization.default-roles: of the default roles are there from the start", async () => {
       for (const name of [
         "cluster-admin",
         "admin",
@@ -426,7 +426,7 @@ export function identitySuite(stage: Staged): void {
   });
 
   describe("acting as somebody else", () => {
-    it("is told in headers, and replaces who asks", async () => {
+    it("impersonation.headers: is told in headers, and replaces who asks", async () => {
       const reply = await stage().admin.post(WHO_AM_I, whoami, {
         headers: { "Impersonate-User": "bob", "Impersonate-Group": ["g1", "g2"], "Impersonate-Extra-scopes%2fx": "v" },
       });
@@ -447,7 +447,7 @@ export function identitySuite(stage: Staged): void {
       expect(pods.body.message).toContain('User "bob" cannot list resource "pods"');
     });
 
-    it("needs a user, and the right to it", async () => {
+    it("impersonation.rights: needs a user, and the right to it", async () => {
       const groups = await stage().admin.get(at(space, "pods"), { headers: { "Impersonate-Group": "g1" } });
       expect(groups.code).toBeGreaterThanOrEqual(400);
       const reply = await (await alice()).get(at(space, "pods"), { headers: { "Impersonate-User": "bob" } });

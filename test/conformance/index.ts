@@ -1,40 +1,44 @@
-/** What clients rely on in an API server, on any of them, over plain HTTPS. */
+/**
+ * What clients rely on in an API server, on any of them, over plain HTTPS: all that the suite knows of a server
+ * is a kubeconfig of its administrator. The name of a case opens with its id, `area.behaviour`, which stays when the
+ * sentence after it changes; `npm run docs:conformance` makes a table of the areas.
+ */
 import { afterAll, beforeAll, describe } from "vitest";
-import { type RawClient, rawClient } from "../support/raw.ts";
-import type { StartServer, TestServer } from "../support/servers.ts";
-import { applySuite } from "./apiserver/apply.ts";
-import { definitionsSuite } from "./apiserver/definitions.ts";
-import { discoverySuite } from "./apiserver/discovery.ts";
-import { formsSuite } from "./apiserver/forms.ts";
-import { hostileSuite } from "./apiserver/hostile.ts";
-import { identitySuite } from "./apiserver/identity.ts";
-import { listsSuite } from "./apiserver/lists.ts";
-import { namespacesSuite } from "./apiserver/namespaces.ts";
-import { objectsSuite } from "./apiserver/objects.ts";
-import { type Stage, stageOf } from "./apiserver/stage.ts";
-import { watchesSuite } from "./apiserver/watches.ts";
+import { applySuite } from "./apply.ts";
+import { definitionsSuite } from "./definitions.ts";
+import { discoverySuite } from "./discovery.ts";
+import { formsSuite } from "./forms.ts";
+import { hostileSuite } from "./hostile.ts";
+import { identitySuite } from "./identity.ts";
+import { lawsSuite } from "./laws.ts";
+import { listsSuite } from "./lists.ts";
+import { namespacesSuite } from "./namespaces.ts";
+import { objectsSuite } from "./objects.ts";
+import { patchesSuite } from "./patches.ts";
+import { type ServerUnderTest, type Stage, stageOf } from "./stage.ts";
+import { watchesSuite } from "./watches.ts";
 
-export function apiserverSuite(start: StartServer): void {
-  let server: TestServer;
-  let admin: RawClient;
+export function conformanceSuite(start: (name: string) => Promise<ServerUnderTest>): void {
+  let server: ServerUnderTest | undefined;
   let stage: Stage;
 
   beforeAll(async () => {
     server = await start("suite");
-    admin = await rawClient(server);
-    stage = stageOf(server, admin);
+    stage = await stageOf(server.kubeconfig);
   }, 120_000);
   afterAll(async () => {
-    admin?.close();
+    stage?.admin.close();
     await server?.close();
   }, 60_000);
 
   const staged = () => stage;
   describe("objects", () => objectsSuite(staged));
+  describe("patches", () => patchesSuite(staged));
   describe("apply", () => applySuite(staged));
   describe("namespaces", () => namespacesSuite(staged));
   describe("lists", () => listsSuite(staged));
   describe("watches", () => watchesSuite(staged));
+  describe("laws", () => lawsSuite(staged));
   describe("forms", () => formsSuite(staged));
   describe("discovery", () => discoverySuite(staged));
   describe("definitions", () => definitionsSuite(staged));

@@ -1,6 +1,6 @@
 /** Lists: which objects, in which order, how many at a time, and as of when. */
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Reply } from "../../support/raw.ts";
+import type { Reply } from "../support/raw.ts";
 import { at, refusal, refused, type Staged } from "./stage.ts";
 
 export function listsSuite(stage: Staged): void {
@@ -22,7 +22,7 @@ export function listsSuite(stage: Staged): void {
     }
   });
 
-  it("comes in the order of names, with the revision it was read at", async () => {
+  it("crud.list: comes in the order of names, with the revision it was read at", async () => {
     const reply = await stage().admin.get(secrets());
     expect(names(reply)).toEqual(["s0", "s1", "s2", "s3", "s4"]);
     expect(reply.body).toMatchObject({ kind: "SecretList", apiVersion: "v1" });
@@ -50,7 +50,7 @@ export function listsSuite(stage: Staged): void {
       ["fieldSelector=type%3Dexample.com/x", ["s4"]],
       ["fieldSelector=type%3DOpaque,metadata.name!%3Ds0&labelSelector=parity%3Deven", ["s2"]],
       ["fieldSelector=metadata.name%3Ds1,metadata.name%3Ds2", []],
-    ])("%s", async (query, expected) => {
+    ])("selectors.match: %s", async (query, expected) => {
       expect(names(await stage().admin.get(secrets(query)))).toEqual(expected);
     });
 
@@ -65,11 +65,11 @@ export function listsSuite(stage: Staged): void {
       "fieldSelector=foo%3Dbar",
       "fieldSelector=metadata.name",
       "fieldSelector=__proto__%3Dx",
-    ])("refuses %s", async (query) => {
+    ])("selectors.refusals: refuses %s", async (query) => {
       expect(refusal(await stage().admin.get(secrets(query)))).toEqual(refused(400, "BadRequest"));
     });
 
-    it("selects across namespaces", async () => {
+    it("selectors.across-namespaces: selects across namespaces", async () => {
       const reply = await stage().admin.get(
         `/api/v1/secrets?fieldSelector=metadata.namespace%3D${space},metadata.name%3Ds2`,
       );
@@ -78,7 +78,7 @@ export function listsSuite(stage: Staged): void {
   });
 
   describe("pages", () => {
-    it("follow each other at one revision, whatever is written meanwhile", async () => {
+    it("paging.fixed-revision: follow each other at one revision, whatever is written meanwhile", async () => {
       const { admin } = stage();
       const first = await admin.get(secrets("limit=2"));
       expect(names(first)).toEqual(["s0", "s1"]);
@@ -94,21 +94,21 @@ export function listsSuite(stage: Staged): void {
       expect(names(await admin.get(secrets()))).toEqual(["s0", "s1", "s2", "s2a", "s4"]);
     });
 
-    it("count only what is selected, and then say nothing of the rest", async () => {
+    it("paging.selected: count only what is selected, and then say nothing of the rest", async () => {
       const reply = await stage().admin.get(secrets("limit=1&labelSelector=parity%3Deven"));
       expect(names(reply)).toEqual(["s0"]);
       expect(reply.body.metadata.continue).toBeTruthy();
       expect(reply.body.metadata.remainingItemCount).toBeUndefined();
     });
 
-    it("take any limit that is a number", async () => {
+    it("paging.limits: take any limit that is a number", async () => {
       expect(names(await stage().admin.get(secrets("limit=-1")))).toHaveLength(5);
       expect(names(await stage().admin.get(secrets("limit=0")))).toHaveLength(5);
       expect(refusal(await stage().admin.get(secrets("limit=abc")))).toEqual(refused(400, "BadRequest"));
     });
 
     it.each(["zzz", "e30", "%00", Buffer.from('{"v":"meta.k8s.io/v1","rv":1,"start":5}').toString("base64url")])(
-      "refuse the token %s",
+      "paging.bad-token: refuse the token %s",
       async (token) => {
         expect(refusal(await stage().admin.get(secrets(`limit=1&continue=${token}`)))).toEqual(
           refused(400, "BadRequest"),
@@ -116,7 +116,7 @@ export function listsSuite(stage: Staged): void {
       },
     );
 
-    it("do not go with a resourceVersion", async () => {
+    it("paging.no-revision: do not go with a resourceVersion", async () => {
       const token = (await stage().admin.get(secrets("limit=1"))).body.metadata.continue;
       const reply = await stage().admin.get(secrets(`limit=1&resourceVersion=5&continue=${token}`));
       expect(refusal(reply)).toEqual(refused(400, "BadRequest"));
@@ -124,7 +124,7 @@ export function listsSuite(stage: Staged): void {
   });
 
   describe("revisions", () => {
-    it("show the past exactly when asked to", async () => {
+    it("revisions.exact: show the past exactly when asked to", async () => {
       const { admin } = stage();
       const before = (await admin.get(secrets())).body.metadata.resourceVersion;
       await admin.post(secrets(), { metadata: { name: "later" } });
@@ -152,16 +152,16 @@ export function listsSuite(stage: Staged): void {
         refused(422, "Invalid", "resourceVersionMatch FieldValueNotSupported"),
       ],
       ["sendInitialEvents=true", refused(422, "Invalid", "sendInitialEvents FieldValueForbidden")],
-    ])("refuse %s", async (query, expected) => {
+    ])("revisions.refusals: refuse %s", async (query, expected) => {
       expect(refusal(await stage().admin.get(secrets(query)))).toEqual(expected);
     });
 
-    it("of a single object are numbers as well", async () => {
+    it("revisions.single-object: of a single object are numbers as well", async () => {
       const reply = await stage().admin.get(`${at(space, "secrets", "s1")}?resourceVersion=abc`);
       expect(refusal(reply)).toEqual(refused(500, undefined));
     });
 
-    it("of the future are waited for a moment, and then to be asked for again", async () => {
+    it("revisions.future: of the future are waited for a moment, and then to be asked for again", async () => {
       const [list, get] = await Promise.all([
         stage().admin.get(secrets("resourceVersion=999999999")),
         stage().admin.get(`${at(space, "secrets", "s1")}?resourceVersion=999999999`),

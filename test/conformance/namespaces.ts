@@ -1,13 +1,13 @@
 /** Namespaces: what they come with, and how they go. */
 import { describe, expect, it } from "vitest";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../support/eventually.ts";
 import { at, refusal, refused, type Staged } from "./stage.ts";
 
 const NAMESPACES = "/api/v1/namespaces";
 
 export function namespacesSuite(stage: Staged): void {
   describe("a new namespace", () => {
-    it("is active, carries its name as a label, and soon has what programs expect in it", async () => {
+    it("namespace.active: is active, carries its name as a label, and soon has what programs expect in it", async () => {
       const name = await stage().namespace();
       const { body } = await stage().admin.get(`${NAMESPACES}/${name}`);
       expect(body).toMatchObject({
@@ -22,13 +22,13 @@ export function namespacesSuite(stage: Staged): void {
       });
     });
 
-    it("refuses names that are no labels", async () => {
+    it("namespace.names: refuses names that are no labels", async () => {
       const reply = await stage().admin.post(NAMESPACES, { metadata: { name: "a.b" } });
       expect(refusal(reply)).toEqual(refused(422, "Invalid", "metadata.name FieldValueInvalid"));
     });
   });
 
-  it("says that a namespace is missing before anything is put into it", async () => {
+  it("namespace.missing: says that a namespace is missing before anything is put into it", async () => {
     const reply = await stage().admin.post(at("nowhere", "configmaps"), { metadata: { name: "x" } });
     expect(refusal(reply)).toEqual(refused(404, "NotFound"));
     expect(reply.body).toMatchObject({
@@ -40,13 +40,13 @@ export function namespacesSuite(stage: Staged): void {
     expect(refusal(await stage().admin.get(at("nowhere", "configmaps", "x")))).toEqual(refused(404, "NotFound"));
   });
 
-  it.each(["default", "kube-system", "kube-public"])("keeps %s", async (name) => {
+  it.each(["default", "kube-system", "kube-public"])("namespace.kept: keeps %s", async (name) => {
     const reply = await stage().admin.delete(`${NAMESPACES}/${name}`);
     expect(refusal(reply)).toEqual(refused(403, "Forbidden"));
     expect(reply.body.message).toBe(`namespaces "${name}" is forbidden: this namespace may not be deleted`);
   });
 
-  it("takes its content along, waits for finalizers in it, and takes nothing new meanwhile", async () => {
+  it("namespace.content: takes its content along, waits for finalizers in it, and takes nothing new meanwhile", async () => {
     const { admin } = stage();
     const name = await stage().namespace();
     await admin.post(at(name, "configmaps"), { metadata: { name: "held", finalizers: ["example.com/f"] } });
@@ -80,7 +80,7 @@ export function namespacesSuite(stage: Staged): void {
     await eventually(async () => expect((await admin.get(`${NAMESPACES}/${name}`)).code).toBe(404));
   });
 
-  it("can be forced by taking its finalizer away", async () => {
+  it("namespace.forced: can be forced by taking its finalizer away", async () => {
     const { admin } = stage();
     const name = await stage().namespace();
     await admin.post(at(name, "configmaps"), { metadata: { name: "held", finalizers: ["example.com/f"] } });

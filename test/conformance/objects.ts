@@ -1,7 +1,7 @@
 /** One object: made, read, changed, refused, deleted. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../support/eventually.ts";
-import type { Body } from "../../support/raw.ts";
+import { eventually } from "../support/eventually.ts";
+import type { Body } from "../support/raw.ts";
 import { at, deployment, inGroup, refusal, refused, type Staged } from "./stage.ts";
 
 export function objectsSuite(stage: Staged): void {
@@ -15,7 +15,7 @@ export function objectsSuite(stage: Staged): void {
     (await stage().admin.post(configMaps(), { metadata: { name }, data: { a: "1" }, ...more })).body;
 
   describe("creating", () => {
-    it("answers 201 with what the server filled in", async () => {
+    it("crud.create: answers 201 with what the server filled in", async () => {
       const { code, body } = await stage().admin.post(configMaps(), { metadata: { name: "new" }, data: { a: "1" } });
       expect(code).toBe(201);
       expect(body).toMatchObject({ kind: "ConfigMap", apiVersion: "v1", metadata: { name: "new", namespace: space } });
@@ -25,14 +25,14 @@ export function objectsSuite(stage: Staged): void {
       expect(body.metadata.generation).toBeUndefined();
     });
 
-    it("makes up a name from generateName", async () => {
+    it("concurrency.generate-name: makes up a name from generateName", async () => {
       const { body } = await stage().admin.post(configMaps(), { metadata: { generateName: "made-" } });
       expect(body.metadata.name).toMatch(/^made-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
       const long = await stage().admin.post(configMaps(), { metadata: { generateName: "x".repeat(80) } });
       expect(long.body.metadata.name).toHaveLength(63);
     });
 
-    it("ignores system metadata of the client", async () => {
+    it("crud.system-metadata: ignores system metadata of the client", async () => {
       const { body } = await stage().admin.post(configMaps(), {
         metadata: {
           name: "mine",
@@ -68,12 +68,12 @@ export function objectsSuite(stage: Staged): void {
       ],
       ["a list", [], refused(400, "BadRequest")],
       ["no JSON", "{", refused(400, "BadRequest")],
-    ])("refuses %s", async (_, body, expected) => {
+    ])("crud.create-refusals: refuses %s", async (_, body, expected) => {
       await stage().admin.post(configMaps(), { metadata: { name: "taken" } });
       expect(refusal(await stage().admin.post(configMaps(), body))).toEqual(expected);
     });
 
-    it("refuses an owner without uid", async () => {
+    it("crud.owner-references: refuses an owner without uid", async () => {
       const owner = { apiVersion: "v1", kind: "ConfigMap", name: "o" };
       const reply = await stage().admin.post(configMaps(), { metadata: { name: "owned", ownerReferences: [owner] } });
       expect(refusal(reply)).toMatchObject({ code: 422, reason: "Invalid" });
@@ -83,7 +83,7 @@ export function objectsSuite(stage: Staged): void {
       );
     });
 
-    it("names kind, group and name in the details of a refusal", async () => {
+    it("crud.refusal-details: names kind, group and name in the details of a refusal", async () => {
       const { body } = await stage().admin.post(deployments(), { ...deployment("d"), spec: {} });
       expect(body.details).toMatchObject({ name: "d", group: "apps", kind: "Deployment" });
       expect(body.message).toMatch(/^Deployment\.apps "d" is invalid: \[/);
@@ -101,7 +101,7 @@ export function objectsSuite(stage: Staged): void {
   });
 
   describe("options of writes", () => {
-    it("runs dry without a trace", async () => {
+    it("dry-run.no-trace: runs dry without a trace", async () => {
       const dry = await stage().admin.post(`${configMaps()}?dryRun=All`, { metadata: { name: "dry" } });
       expect(dry.code).toBe(201);
       expect(dry.body.metadata.uid).toBeTruthy();
@@ -122,13 +122,13 @@ export function objectsSuite(stage: Staged): void {
       ["?fieldValidation=Maybe", "CreateOptions", "fieldValidation FieldValueNotSupported"],
       [`?fieldManager=${"x".repeat(129)}`, "CreateOptions", "fieldManager FieldValueTooLong"],
       ["?fieldManager=a%07b", "CreateOptions", "fieldManager FieldValueInvalid"],
-    ])("refuses %s", async (query, kind, cause) => {
+    ])("dry-run.refusals: refuses %s", async (query, kind, cause) => {
       const reply = await stage().admin.post(`${configMaps()}${query}`, { metadata: { name: "options" } });
       expect(refusal(reply)).toEqual(refused(422, "Invalid", cause));
       expect(reply.body.details).toMatchObject({ group: "meta.k8s.io", kind });
     });
 
-    it("refuses, reports or forgives unknown and repeated fields, as asked", async () => {
+    it("field-validation.modes: refuses, reports or forgives unknown and repeated fields, as asked", async () => {
       const text = (name: string) => `{"metadata":{"name":"${name}"},"foo":1,"data":{"a":"1","a":"2"}}`;
       const strict = await stage().admin.post(`${configMaps()}?fieldValidation=Strict`, text("f1"));
       expect(refusal(strict)).toEqual(refused(400, "BadRequest"));
@@ -147,7 +147,7 @@ export function objectsSuite(stage: Staged): void {
   });
 
   describe("updating", () => {
-    it("replaces the object, and needs the newest resourceVersion when it names one", async () => {
+    it("concurrency.conflict: replaces the object, and needs the newest resourceVersion when it names one", async () => {
       const first = await made("put");
       const second = await stage().admin.put(configMaps("put"), { ...first, data: { b: "2" } });
       expect(second.code).toBe(200);
@@ -160,7 +160,7 @@ export function objectsSuite(stage: Staged): void {
       );
     });
 
-    it("writes nothing when nothing changes", async () => {
+    it("concurrency.no-change: writes nothing when nothing changes", async () => {
       const first = await made("same");
       const again = await stage().admin.put(configMaps("same"), first);
       expect(again.body.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
@@ -168,7 +168,7 @@ export function objectsSuite(stage: Staged): void {
       expect(patched.body.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
     });
 
-    it("keeps what belongs to the server", async () => {
+    it("crud.update-keeps: keeps what belongs to the server", async () => {
       const first = await made("kept");
       const { body } = await stage().admin.put(configMaps("kept"), {
         metadata: { name: "kept", creationTimestamp: "2001-01-01T00:00:00Z", generation: 9 },
@@ -187,12 +187,12 @@ export function objectsSuite(stage: Staged): void {
         { metadata: { name: "target", uid: "9b7be5bb-9a90-4d55-a0e0-6a1c0bd0a8a0" } },
         refused(409, "Conflict"),
       ],
-    ])("refuses %s", async (_, body, expected) => {
+    ])("crud.update-refusals: refuses %s", async (_, body, expected) => {
       await made("target");
       expect(refusal(await stage().admin.put(configMaps("target"), body))).toEqual(expected);
     });
 
-    it("creates by PUT only the kinds that allow it", async () => {
+    it("crud.create-by-put: creates by PUT only the kinds that allow it", async () => {
       expect(refusal(await stage().admin.put(configMaps("absent"), { metadata: { name: "absent" } }))).toEqual(
         refused(404, "NotFound"),
       );
@@ -202,55 +202,8 @@ export function objectsSuite(stage: Staged): void {
     });
   });
 
-  describe("patching", () => {
-    it("merges, and null removes", async () => {
-      await made("merge", { data: { a: "1", b: "2" } });
-      const { body } = await stage().admin.patch(configMaps("merge"), { data: { a: null, c: "3" } });
-      expect(body.data).toEqual({ b: "2", c: "3" });
-    });
-
-    it("takes the operations of a JSON patch, all or none", async () => {
-      const { metadata } = await made("json", { data: { a: "1", "b.c": "2" } });
-      const good = [
-        { op: "test", path: "/data/a", value: "1" },
-        { op: "move", from: "/data/a", path: "/data/d" },
-        { op: "replace", path: "/data/b.c", value: "3" },
-      ];
-      expect((await stage().admin.patch(configMaps("json"), good, "json")).body.data).toEqual({ d: "1", "b.c": "3" });
-      const bad = [
-        { op: "add", path: "/data/e", value: "1" },
-        { op: "test", path: "/data/a", value: "1" },
-      ];
-      expect(refusal(await stage().admin.patch(configMaps("json"), bad, "json"))).toEqual(refused(422, "Invalid"));
-      const { body } = await stage().admin.get(configMaps("json"));
-      expect(body.data).toEqual({ d: "1", "b.c": "3" });
-      expect(body.metadata.uid).toBe(metadata.uid);
-    });
-
-    it.each([
-      ["a JSON patch that is no list", { op: "add" }, "json", refused(400, "BadRequest")],
-      ["a merge patch that is no object", "[1]", "merge", refused(400, "BadRequest")],
-      ["a merge patch that is no JSON", "{", "merge", refused(400, "BadRequest")],
-      ["a stale resourceVersion", { metadata: { resourceVersion: "1" } }, "merge", refused(409, "Conflict")],
-      ["another name", { metadata: { name: "else" } }, "merge", refused(400, "BadRequest")],
-    ] as const)("refuses %s", async (_, body, type, expected) => {
-      await made("patched");
-      expect(refusal(await stage().admin.patch(configMaps("patched"), body, type))).toEqual(expected);
-    });
-
-    it("refuses force without apply, unknown media types and missing objects", async () => {
-      await made("patched");
-      expect(refusal(await stage().admin.patch(`${configMaps("patched")}?force=true`, { data: {} }))).toEqual(
-        refused(422, "Invalid", "force FieldValueForbidden"),
-      );
-      const typed = await stage().admin.request("PATCH", configMaps("patched"), { body: {}, type: "application/json" });
-      expect(refusal(typed)).toEqual(refused(415, "UnsupportedMediaType"));
-      expect(refusal(await stage().admin.patch(configMaps("absent"), {}))).toEqual(refused(404, "NotFound"));
-    });
-  });
-
   describe("generation and status", () => {
-    it("counts changes of the wish, and not those of metadata and status", async () => {
+    it("concurrency.generation: counts changes of the wish, and not those of metadata and status", async () => {
       const { body: first } = await stage().admin.post(deployments(), {
         ...deployment("counted"),
         status: { replicas: 7 },
@@ -275,7 +228,7 @@ export function objectsSuite(stage: Staged): void {
       expect(ignored.body).toMatchObject({ status: { collisionCount: 4 } });
     });
 
-    it("shows and changes the scale", async () => {
+    it("subresources.scale: shows and changes the scale", async () => {
       await stage().admin.post(deployments(), deployment("scaled", 0));
       const scale = await stage().admin.get(`${deployments("scaled")}/scale`);
       expect(scale.body).toMatchObject({
@@ -292,7 +245,7 @@ export function objectsSuite(stage: Staged): void {
   });
 
   describe("deleting", () => {
-    it("answers with a Status that names what is gone", async () => {
+    it("delete.status: answers with a Status that names what is gone", async () => {
       const { metadata } = await made("gone");
       const { code, body } = await stage().admin.delete(configMaps("gone"));
       expect(code).toBe(200);
@@ -304,7 +257,7 @@ export function objectsSuite(stage: Staged): void {
       expect(refusal(await stage().admin.delete(configMaps("gone")))).toEqual(refused(404, "NotFound"));
     });
 
-    it("waits for finalizers, and lets the last one go with the object", async () => {
+    it("delete.finalizers: waits for finalizers, and lets the last one go with the object", async () => {
       await made("held", { metadata: { name: "held", finalizers: ["example.com/a", "example.com/b"] } });
       const marked = await stage().admin.delete(configMaps("held"));
       expect(marked.body).toMatchObject({ kind: "ConfigMap", metadata: { deletionGracePeriodSeconds: 0 } });
@@ -325,7 +278,7 @@ export function objectsSuite(stage: Staged): void {
       expect((await stage().admin.get(configMaps("held"))).code).toBe(404);
     });
 
-    it("asks for the uid and the version that it is told to expect", async () => {
+    it("delete.preconditions: asks for the uid and the version that it is told to expect", async () => {
       const { metadata } = await made("expected");
       for (const preconditions of [{ uid: "x" }, { resourceVersion: "1" }]) {
         const reply = await stage().admin.delete(configMaps("expected"), { preconditions });
@@ -342,7 +295,7 @@ export function objectsSuite(stage: Staged): void {
       [{ propagationPolicy: "Nope" }, "propagationPolicy FieldValueNotSupported"],
       [{ propagationPolicy: "Foreground", orphanDependents: true }, "propagationPolicy FieldValueInvalid"],
       [{ dryRun: ["Some"] }, "dryRun FieldValueNotSupported"],
-    ])("refuses %j", async (options, cause) => {
+    ])("delete.refusals: refuses %j", async (options, cause) => {
       await made("stays");
       const reply = await stage().admin.delete(configMaps("stays"), options);
       expect(refusal(reply)).toEqual(refused(422, "Invalid", cause));
@@ -350,7 +303,7 @@ export function objectsSuite(stage: Staged): void {
     });
 
     it.each(["[]", "{", '{"kind":"Pod","apiVersion":"v1"}', '{"gracePeriodSeconds":"x"}'])(
-      "refuses %s as options",
+      "delete.malformed-options: refuses %s as options",
       async (options) => {
         await made("stays");
         expect(refusal(await stage().admin.delete(configMaps("stays"), options))).toEqual(refused(400, "BadRequest"));
@@ -359,13 +312,13 @@ export function objectsSuite(stage: Staged): void {
       },
     );
 
-    it("takes the options from the query when there is no body", async () => {
+    it("delete.query-options: takes the options from the query when there is no body", async () => {
       await made("queried");
       const reply = await stage().admin.delete(`${configMaps("queried")}?propagationPolicy=Nope`);
       expect(refusal(reply)).toEqual(refused(422, "Invalid", "propagationPolicy FieldValueNotSupported"));
     });
 
-    it("gives a Pod on a node time to end, which may be shortened", async () => {
+    it("delete.grace-period: gives a Pod on a node time to end, which may be shortened", async () => {
       const pods = at(space, "pods");
       const pod = (name: string, more: object = {}) => ({
         metadata: { name },
@@ -393,7 +346,7 @@ export function objectsSuite(stage: Staged): void {
       expect((await admin.get(`${pods}/placed`)).code).toBe(404);
     });
 
-    it("shows some kinds a last time", async () => {
+    it("delete.last-look: shows some kinds a last time", async () => {
       const accounts = at(space, "serviceaccounts");
       await stage().admin.post(accounts, { metadata: { name: "leaving" } });
       const { body } = await stage().admin.delete(`${accounts}/leaving`);
@@ -401,7 +354,7 @@ export function objectsSuite(stage: Staged): void {
       expect(body.metadata.deletionTimestamp).toBeUndefined();
     });
 
-    it("deletes a collection by its labels, and answers with what it deleted", async () => {
+    it("delete-collection.labels: deletes a collection by its labels, and answers with what it deleted", async () => {
       for (const name of ["c1", "c2"]) await made(name, { metadata: { name, labels: { collect: "yes" } } });
       await made("c3", { metadata: { name: "c3", labels: { collect: "no" } } });
       const { code, body } = await stage().admin.delete(`${configMaps()}?labelSelector=collect%3Dyes`);
@@ -415,13 +368,13 @@ export function objectsSuite(stage: Staged): void {
   });
 
   describe("kinds with rules of their own", () => {
-    it("keeps an immutable ConfigMap as it is", async () => {
+    it("kinds.config-map-immutable: keeps an immutable ConfigMap as it is", async () => {
       await made("frozen", { immutable: true });
       const reply = await stage().admin.patch(configMaps("frozen"), { data: { a: "2" } });
       expect(refusal(reply)).toEqual(refused(422, "Invalid", "data FieldValueForbidden"));
     });
 
-    it("checks and encodes the data of a Secret", async () => {
+    it("kinds.secret-data: checks and encodes the data of a Secret", async () => {
       const secrets = at(space, "secrets");
       const bad = await stage().admin.post(secrets, { metadata: { name: "bad" }, data: { a: "%" } });
       expect(refusal(bad)).toEqual(refused(400, "BadRequest"));
@@ -432,7 +385,7 @@ export function objectsSuite(stage: Staged): void {
       expect(refusal(other)).toEqual(refused(422, "Invalid", "type FieldValueInvalid"));
     });
 
-    it("keeps the selector of a Deployment", async () => {
+    it("kinds.deployment-selector: keeps the selector of a Deployment", async () => {
       await stage().admin.post(deployments(), deployment("selected", 0));
       const reply = await stage().admin.patch(deployments("selected"), {
         spec: { selector: { matchLabels: { app: "other" } }, template: { metadata: { labels: { app: "other" } } } },
@@ -440,7 +393,7 @@ export function objectsSuite(stage: Staged): void {
       expect(refusal(reply)).toEqual(refused(422, "Invalid", "spec.selector FieldValueInvalid"));
     });
 
-    it("gives a Service an address and keeps it", async () => {
+    it("kinds.service-address: gives a Service an address and keeps it", async () => {
       const services = at(space, "services");
       const { body } = await stage().admin.post(services, {
         metadata: { name: "web" },
@@ -459,7 +412,7 @@ export function objectsSuite(stage: Staged): void {
       expect(moved.code).toBe(422);
     });
 
-    it("wants six decimals in the times of a Lease, and a version in its updates", async () => {
+    it("kinds.lease-times: wants six decimals in the times of a Lease, and a version in its updates", async () => {
       const leases = inGroup("coordination.k8s.io", "v1", "leases", space);
       const spec = { holderIdentity: "me", leaseDurationSeconds: 10 };
       const coarse = await stage().admin.post(leases, {
@@ -475,7 +428,7 @@ export function objectsSuite(stage: Staged): void {
       expect(refusal(blind)).toEqual(refused(422, "Invalid", "metadata.resourceVersion FieldValueInvalid"));
     });
 
-    it("shows an Event in both of its groups, and wants it beside its object", async () => {
+    it("kinds.event-groups: shows an Event in both of its groups, and wants it beside its object", async () => {
       const event = {
         metadata: { name: "e1" },
         involvedObject: { kind: "ConfigMap", namespace: space, name: "x" },

@@ -1,9 +1,17 @@
 /** What the parts of the suite share: one server, its administrator, and namespaces to play in. */
-import { certified, type RawClient, type Reply } from "../../support/raw.ts";
-import type { TestServer } from "../../support/servers.ts";
+import { connectionOf, type Kubeconfig } from "#kube";
+import { certified, type RawClient, type Reply, rawClient } from "../support/raw.ts";
+
+/** All that the suite asks of a server. */
+export interface ServerUnderTest {
+  /** Of the administrator. */
+  readonly kubeconfig: Kubeconfig;
+  close(): Promise<void>;
+}
 
 export interface Stage {
-  readonly server: TestServer;
+  /** Where it is, and the PEM of whom its certificate comes from: for what is no request. */
+  readonly server: { readonly url: string; readonly authority: string };
   readonly admin: RawClient;
   /** A new namespace of a name nobody else has. */
   namespace(): Promise<string>;
@@ -14,10 +22,12 @@ export interface Stage {
 /** Known when the server runs: parts ask for it inside of their tests. */
 export type Staged = () => Stage;
 
-export function stageOf(server: TestServer, admin: RawClient): Stage {
+export async function stageOf(kubeconfig: Kubeconfig): Promise<Stage> {
+  const { server: url, ca: authority = "" } = await connectionOf(kubeconfig);
+  const admin = await rawClient({ kubeconfig });
   const users = new Map<string, Promise<RawClient>>();
   return {
-    server,
+    server: { url, authority },
     admin,
     async namespace() {
       const made = await admin.post("/api/v1/namespaces", { metadata: { generateName: "suite-" } });

@@ -1,6 +1,6 @@
 /** Watches: what is, and then what happens, in order. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { RawEvent, RawWatch } from "../../support/raw.ts";
+import type { RawEvent, RawWatch } from "../support/raw.ts";
 import { at, refusal, refused, type Staged } from "./stage.ts";
 
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
@@ -32,14 +32,14 @@ export function watchesSuite(stage: Staged): void {
   const now = async () => (await stage().admin.get(secrets())).body.metadata.resourceVersion ?? "";
   const seen = (events: readonly RawEvent[]) => events.map(({ type, object }) => `${type} ${object.metadata.name}`);
 
-  it("answers before anything happens", async () => {
+  it("watch.headers: answers before anything happens", async () => {
     const watching = await watch(`resourceVersion=${await now()}`);
     expect(watching.code).toBe(200);
     expect(watching.headers["content-type"]).toBe("application/json");
     expect(watching.events).toEqual([]);
   });
 
-  it("tells changes in order, each with the state and the revision it led to", async () => {
+  it("watch.order: tells changes in order, each with the state and the revision it led to", async () => {
     const { admin } = stage();
     const watching = await watch(`resourceVersion=${await now()}`);
     const made = await put("ordered", { team: "red" });
@@ -54,14 +54,14 @@ export function watchesSuite(stage: Staged): void {
     expect(events[0]?.object).toMatchObject({ kind: "Secret", apiVersion: "v1" });
   });
 
-  it("without a revision starts with what there is", async () => {
+  it("watch.from-now: without a revision starts with what there is", async () => {
     for (const query of ["", "resourceVersion=0"]) {
       const watching = await watch(query);
       expect(seen(await watching.seen(2)).slice(0, 2)).toEqual(["ADDED a", "ADDED b"]);
     }
   });
 
-  it("goes on where another one ended", async () => {
+  it("watch.resume: goes on where another one ended", async () => {
     const start = await now();
     await put("resumed", {});
     await stage().admin.delete(secrets("resumed"));
@@ -72,7 +72,7 @@ export function watchesSuite(stage: Staged): void {
     expect(seen(await second.seen(1))).toEqual(["DELETED resumed"]);
   });
 
-  it("tells a selecting watcher only of what it can see", async () => {
+  it("watch.selected: tells a selecting watcher only of what it can see", async () => {
     const watching = await watch(`resourceVersion=${await now()}&labelSelector=team%3Dred`);
     await put("moving", { team: "blue" });
     await label("moving", "red");
@@ -87,7 +87,7 @@ export function watchesSuite(stage: Staged): void {
     await stage().admin.delete(secrets("marker"));
   });
 
-  it("of a single name, by selector and by the old path", async () => {
+  it("watch.single-name: of a single name, by selector and by the old path", async () => {
     const bySelector = await watch("fieldSelector=metadata.name%3Da");
     expect(seen(await bySelector.seen(1))).toEqual(["ADDED a"]);
     const byPath = await stage().admin.watch(`/api/v1/watch/namespaces/${space}/secrets/b`);
@@ -99,7 +99,7 @@ export function watchesSuite(stage: Staged): void {
     expect(seen(await byPath.seen(2))).toEqual(["ADDED b", "MODIFIED b"]);
   });
 
-  it("streams the initial list and says where it ends", async () => {
+  it("watch-list.initial-events: streams the initial list and says where it ends", async () => {
     const watching = await watch("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
     const events = await watching.seen(3);
     expect(events.map(({ type }) => type)).toEqual(["ADDED", "ADDED", "BOOKMARK"]);
@@ -114,7 +114,7 @@ export function watchesSuite(stage: Staged): void {
     await stage().admin.delete(secrets("after"));
   });
 
-  it("leaves the present out when told to", async () => {
+  it("watch-list.no-initial-events: leaves the present out when told to", async () => {
     const watching = await watch(
       "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0&allowWatchBookmarks=true",
     );
@@ -124,20 +124,20 @@ export function watchesSuite(stage: Staged): void {
     await stage().admin.delete(secrets("only"));
   });
 
-  it("ends by itself when its time is up", async () => {
+  it("watch.timeout: ends by itself when its time is up", async () => {
     const watching = await watch(`resourceVersion=${await now()}&timeoutSeconds=1`);
     await watching.ended;
     expect(watching.events).toEqual([]);
   });
 
-  it("waits silently for a revision of the future", async () => {
+  it("watch.future: waits silently for a revision of the future", async () => {
     const watching = await watch("resourceVersion=999999999&timeoutSeconds=1");
     expect(watching.code).toBe(200);
     await watching.ended;
     expect(watching.events.filter(({ type }) => type !== "ERROR")).toEqual([]);
   });
 
-  it("takes every value but false for yes", async () => {
+  it("watch.flag: takes every value but false for yes", async () => {
     const watching = await stage().admin.watch(`${secrets()}?watch=perhaps&timeoutSeconds=1`);
     open.push(watching);
     expect((await watching.seen(1))[0]?.type).toBe("ADDED");
@@ -156,13 +156,13 @@ export function watchesSuite(stage: Staged): void {
       ],
       ["labelSelector=((", refused(400, "BadRequest")],
       ["fieldSelector=foo%3Dbar", refused(400, "BadRequest")],
-    ])("%s", async (query, expected) => {
+    ])("watch.refusals: %s", async (query, expected) => {
       expect(refusal(await stage().admin.get(`${secrets()}?watch=true&${query}`))).toEqual(expected);
     });
   });
 
   describe("forms", () => {
-    it("sends tables, with columns once", async () => {
+    it("table.watch: sends tables, with columns once", async () => {
       const watching = await watch("", "application/json;as=Table;g=meta.k8s.io;v=v1");
       const [first, second] = await watching.seen(2);
       expect(first?.object).toMatchObject({ kind: "Table", rows: [{ object: { kind: "PartialObjectMetadata" } }] });
@@ -171,7 +171,7 @@ export function watchesSuite(stage: Staged): void {
       expect(columns(second) ?? []).toEqual([]);
     });
 
-    it("sends metadata alone", async () => {
+    it("metadata.watch: sends metadata alone", async () => {
       const watching = await watch("", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
       const [first] = await watching.seen(1);
       expect(first?.object).toMatchObject({

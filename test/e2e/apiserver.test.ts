@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { apiserverSuite } from "../suites/apiserver.ts";
+import { conformanceSuite } from "../conformance/index.ts";
 import { startEmbedded } from "../support/servers.ts";
 
-describe("an embedded API server", () => apiserverSuite(startEmbedded));
+describe("an embedded API server", () => conformanceSuite(startEmbedded));

@@ -182,7 +182,7 @@ describe("the audit log", () => {
     const { url, authority, administrator } = cluster;
     const { certificate: cert, key } = administrator;
     const kubeconfig = kubeconfigFor({ name: "audited", server: url, ca: authority, cert, key });
-    const client = await rawClient({ ...server, url, authority, kubeconfig });
+    const client = await rawClient({ kubeconfig });
     try {
       const secret = { metadata: { generateName: "s-" }, stringData: { password: "hunter2" } };
       const made = await client.post("/api/v1/namespaces/default/secrets?token=hunter2", secret);

@@ -2,10 +2,9 @@
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { ObjectMeta, StatusDetails } from "#api/meta";
-import { connectionOf } from "#kube";
+import { connectionOf, type Kubeconfig } from "#kube";
 import { createCertificateRequest, generateKeyPair } from "#lib/pki";
 import { eventually } from "./eventually.ts";
-import type { TestServer } from "./servers.ts";
 
 /** Who asks; nobody when it is empty. */
 export interface Caller {
@@ -79,16 +78,16 @@ const PATCH_TYPES = {
   apply: "application/apply-patch+yaml",
 };
 
-/** A client of the server as its administrator. */
-export async function rawClient(server: TestServer): Promise<RawClient> {
-  const { cert = "", key = "" } = await connectionOf(server.kubeconfig);
-  return clientOf(server, { cert, key });
+/** A client of a server as the one its kubeconfig is for. */
+export async function rawClient({ kubeconfig }: { readonly kubeconfig: Kubeconfig }): Promise<RawClient> {
+  const { server, ca = "", cert = "", key = "", token = "" } = await connectionOf(kubeconfig);
+  return clientOf({ server, ca }, { cert, key, token });
 }
 
-function clientOf(server: TestServer, caller: Caller): RawClient {
+function clientOf(connection: { readonly server: string; readonly ca: string }, caller: Caller): RawClient {
   const { cert, key, token } = caller;
-  const agent = new Agent({ keepAlive: true, ca: server.authority, ...(cert && { cert }), ...(key && { key }) });
-  const { hostname, port } = new URL(server.url);
+  const agent = new Agent({ keepAlive: true, ca: connection.ca, ...(cert && { cert }), ...(key && { key }) });
+  const { hostname, port } = new URL(connection.server);
   const others: RawClient[] = [];
 
   const open = (method: string, path: string, { body, type, accept, headers }: Asking): ClientRequest => {
@@ -130,7 +129,7 @@ function clientOf(server: TestServer, caller: Caller): RawClient {
       return watchOf(sent, await answerTo(sent));
     },
     as(other) {
-      const client = clientOf(server, other);
+      const client = clientOf(connection, other);
       others.push(client);
       return client;
     },
