@@ -1,5 +1,6 @@
 /** What a cluster holds before anybody asks it for anything. */
 import type { DynamicObject } from "#api/meta";
+import { timestamp } from "#lib/clock";
 import { bootstrapPolicy } from "./auth/index.ts";
 import { SERVICE_ADDRESS } from "./identity.ts";
 
@@ -15,10 +16,12 @@ export function bootstrapObjects({
   authority,
   host,
   port,
+  now,
 }: {
   authority: string;
   host: string;
   port: number;
+  now: Date;
 }): BootstrapObject[] {
   return [
     ...NAMESPACES.map((name) => stored("core/namespaces", "v1", "Namespace", { name })),
@@ -31,6 +34,14 @@ export function bootstrapObjects({
       {
         data: { "client-ca-file": authority },
       },
+    ),
+    // Who cleans up must know since when the use of tokens is written down.
+    stored(
+      "core/configmaps",
+      "v1",
+      "ConfigMap",
+      { namespace: "kube-system", name: "kube-apiserver-legacy-service-account-token-tracking" },
+      { data: { since: timestamp(now).slice(0, "YYYY-MM-DD".length) } },
     ),
     stored(
       "core/services",

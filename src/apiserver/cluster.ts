@@ -1,7 +1,7 @@
 /** One embedded cluster, put together: identity, store, catalog, access, verbs, pages, port and controllers. */
 import { join } from "node:path";
 import type { CustomResourceDefinition } from "#api/apiextensions";
-import { splitKey } from "#api/meta";
+import { type DynamicObject, splitKey } from "#api/meta";
 import type { Clock } from "#lib/clock";
 import { clone } from "#lib/json";
 import type { Logger } from "#lib/log";
@@ -29,6 +29,8 @@ import {
   runServerControllers,
   type SystemWriter,
   systemWriter,
+  tokenSecretController,
+  tokenUseDays,
 } from "./controllers/index.ts";
 import { definitionResource } from "./crd/index.ts";
 import { discoveryOf } from "./discovery/index.ts";
@@ -196,6 +198,7 @@ function assemble(
     serviceAccountKeys: [signingKey],
     issuer: ISSUER,
     audiences: AUDIENCES,
+    onSecretUsed: (secret) => useDays.record(secret),
     clock,
   });
   const authorizer = createRbacAuthorizer({ reader: store });
@@ -228,10 +231,16 @@ function assemble(
   ]);
   const unfollow = catalog.follow(store);
   const writer = systemWriter(registry, (storage) => catalog.byStorage(storage));
+  const useDays = tokenUseDays({ writer, clock, log });
 
+  let serverAddress = HOST;
   const discovery = cachedBy(
-    () => catalog.generation,
-    () => discoveryOf(catalog),
+    () => `${catalog.generation} ${serverAddress}`,
+    () =>
+      discoveryOf(catalog, {
+        serverAddress,
+        storageVersionOf: ({ plural, group }) => storageVersionOf(store.head(DEFINITIONS, `${plural}.${group}`)),
+      }),
   );
   const metrics = createRegistry();
   registerClusterMetrics(metrics, store);
@@ -264,7 +273,8 @@ function assemble(
       stopping: stopping.signal,
     }),
     async start({ port, authority }) {
-      await putInPlace(writer, { authority: authority.certificate, host: HOST, port });
+      serverAddress = `${HOST}:${port}`;
+      await putInPlace(writer, { authority: authority.certificate, host: HOST, port, now: clock.now() });
       stopControllers = runServerControllers({
         store,
         clock,
@@ -275,12 +285,14 @@ function assemble(
           definitionDeletionController({ store, writer, clock }),
           clusterRoleAggregationController({ store, writer }),
           csrSigningController({ store, writer, authority, signingDurationMs, clock }),
+          tokenSecretController({ store, writer, key: signingKey, authorityPem: authority.certificate }),
         ],
       });
     },
     async stop() {
       stopping.abort();
       await stopControllers();
+      await useDays.written();
       unfollow();
       authorizer.close();
     },
@@ -288,10 +300,7 @@ function assemble(
 }
 
 /** Namespaces first, one by one, because the rest lies in them; the rest together, in one commit of the log. */
-async function putInPlace(
-  writer: SystemWriter,
-  facts: { authority: string; host: string; port: number },
-): Promise<void> {
+async function putInPlace(writer: SystemWriter, facts: Parameters<typeof bootstrapObjects>[0]): Promise<void> {
   const objects = bootstrapObjects(facts);
   const isNamespace = ({ storage }: { storage: string }) => storage === "core/namespaces";
   await Promise.all(objects.filter(isNamespace).map(({ storage, object }) => writer.ensure(storage, object)));
@@ -370,9 +379,15 @@ function openIdConfiguration(): unknown {
   };
 }
 
-/** Computes again only when the number moved. */
-function cachedBy<T>(generation: () => number, compute: () => T): () => T {
-  let known: { at: number; value: T } | undefined;
+function storageVersionOf(definition: DynamicObject | undefined): string | undefined {
+  if (!definition) return undefined;
+  const { spec } = definition as unknown as CustomResourceDefinition;
+  return spec.versions.find(({ storage }) => storage)?.name;
+}
+
+/** Computes again only when what it depends on moved. */
+function cachedBy<T>(generation: () => string, compute: () => T): () => T {
+  let known: { at: string; value: T } | undefined;
   return () => {
     const at = generation();
     if (known?.at !== at) known = { at, value: compute() };

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
+import type { DynamicObject } from "#api/meta";
 import type { Clock } from "#lib/clock";
 import { looksLikeToken, type TokenKey } from "#lib/pki";
 import type { UserInfo } from "../resource.ts";
 import { bootstrapUser, looksLikeBootstrapToken } from "./bootstrap-tokens.ts";
 import { clientCertificates } from "./client-certificates.ts";
 import type { ObjectReader } from "./object-reader.ts";
+import { secretTokens } from "./secret-tokens.ts";
 import { serviceAccountTokens } from "./service-account-tokens.ts";
 import { authenticated } from "./users.ts";
 
@@ -18,6 +20,8 @@ export interface AuthenticatorOptions {
   /** Whom tokens must be meant for to be good for requests to this server. */
   readonly audiences: readonly string[];
   readonly staticTokens?: ReadonlyMap<string, UserInfo>;
+  /** Told whenever somebody is recognised by the token in this Secret. */
+  onSecretUsed?(secret: DynamicObject): void;
   readonly clock: Clock;
 }
 
@@ -42,7 +46,8 @@ export interface Authenticator {
 const INVALID_TOKEN = "invalid bearer token";
 
 /**
- * Recognises who asks, in this order: client certificate, static token, bootstrap token, token of a service account.
+ * Recognises who asks, in this order: client certificate, static token, bootstrap token, token of a service account
+ * from its Secret or on request.
  * A certificate that proves nothing does not hide a good token; alone it is invalid, not anonymous, so that
  * a client of another cluster learns that it came to the wrong one.
  */
@@ -50,6 +55,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   const { reader, clientCas, serviceAccountKeys, issuer, audiences: ownAudiences, staticTokens, clock } = options;
   const certificateUser = clientCertificates(clientCas);
   const verifyServiceAccount = serviceAccountTokens({ reader, keys: serviceAccountKeys, issuer });
+  const verifySecretToken = secretTokens({ reader, keys: serviceAccountKeys, audiences: ownAudiences });
   // By hash: looking up the token itself would tell by its time how much of it is right.
   const staticUsers = new Map([...(staticTokens ?? [])].map(([token, user]) => [sha256(token), authenticated(user)]));
 
@@ -64,7 +70,9 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
       return accepted.length > 0 ? { user, audiences: accepted } : {};
     }
     if (!looksLikeToken(token)) return { error: INVALID_TOKEN };
-    const verdict = verifyServiceAccount(token, audiences, now);
+    const { secret, ...held } = verifySecretToken(token, audiences);
+    if (secret) options.onSecretUsed?.(secret);
+    const verdict = held.user || held.reason !== undefined ? held : verifyServiceAccount(token, audiences, now);
     if (verdict.user) return verdict;
     return { error: verdict.reason === undefined ? INVALID_TOKEN : `[${INVALID_TOKEN}, ${verdict.reason}]` };
   }

@@ -17,6 +17,7 @@ export { accessDenied, forbiddenMessage } from "./messages.ts";
 export type { ObjectEvent, ObjectReader } from "./object-reader.ts";
 export { type PolicyRule, type RoleRef, writtenRule } from "./policy.ts";
 export { type Authorizer, createRbacAuthorizer, type Decision, rulesReviewStatus } from "./rbac.ts";
+export { issueSecretToken, type SecretTokenOrder, TokenSecret } from "./secret-tokens.ts";
 export {
   type BoundObject,
   issueServiceAccountToken,

@@ -6,6 +6,7 @@ export const Group = {
   unauthenticated: "system:unauthenticated",
   serviceAccounts: "system:serviceaccounts",
   bootstrappers: "system:bootstrappers",
+  nodes: "system:nodes",
 } as const;
 
 export const Extra = {

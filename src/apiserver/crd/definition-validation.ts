@@ -112,22 +112,44 @@ function versionsErrors({ spec }: CustomResourceDefinition, current?: CustomReso
       ),
     );
   }
+  const shared = sharedParts(versions);
   const seen = new Set<string>();
   for (const [index, version] of versions.entries()) {
     const at = indexPath(path, index);
     if (seen.has(version.name)) errors.push(field.duplicate(childPath(at, "name"), version.name));
     seen.add(version.name);
     const before = current?.spec.versions.find(({ name }) => name === version.name);
-    errors.push(...versionErrors(version, at, before));
+    const pathOf = (part: SharedPart) => (shared.has(part) ? SHARED_PATHS[part] : childPath(at, part));
+    // What all versions share has one place, and is judged once.
+    const judges = (part: SharedPart) => index === 0 || !shared.has(part);
+    errors.push(...versionErrors({ version, path: at, before, pathOf, judges }));
   }
   return errors;
 }
 
-function versionErrors(
-  version: CustomResourceDefinitionVersion,
-  path: Path,
-  before?: CustomResourceDefinitionVersion,
-): FieldError[] {
+/** Parts that Kubernetes moves to the definition itself when they are the same in all versions. */
+const SHARED_PATHS = {
+  schema: "spec.validation",
+  subresources: "spec.subresources",
+  additionalPrinterColumns: "spec.additionalPrinterColumns",
+  selectableFields: "spec.selectableFields",
+} as const;
+type SharedPart = keyof typeof SHARED_PATHS;
+
+function sharedParts([first, ...others]: readonly CustomResourceDefinitionVersion[]): Set<SharedPart> {
+  const parts = Object.keys(SHARED_PATHS) as SharedPart[];
+  return new Set(parts.filter((part) => others.every((other) => equal(other[part], first?.[part]))));
+}
+
+interface VersionPlace {
+  readonly version: CustomResourceDefinitionVersion;
+  readonly path: Path;
+  readonly before: CustomResourceDefinitionVersion | undefined;
+  pathOf(part: SharedPart): Path;
+  judges(part: SharedPart): boolean;
+}
+
+function versionErrors({ version, path, before, pathOf, judges }: VersionPlace): FieldError[] {
   const errors: FieldError[] = [];
   const nameAt = childPath(path, "name");
   if (!version.name) errors.push(field.required(nameAt));
@@ -142,15 +164,15 @@ function versionErrors(
     }
   }
 
-  const schemaAt = childPath(path, "schema.openAPIV3Schema");
   const schema = version.schema?.openAPIV3Schema;
-  if (!schema) errors.push(field.required(schemaAt, "schemas are required"));
+  if (!schema) errors.push(field.required(childPath(path, "schema.openAPIV3Schema"), "schemas are required"));
   // A stored schema was accepted once, perhaps under laxer rules: only a new one is judged.
-  else if (!equal(schema, before?.schema?.openAPIV3Schema)) errors.push(...structuralErrors(schema, schemaAt));
-
-  errors.push(...subresourceErrors(version, childPath(path, "subresources")));
-  errors.push(...columnErrors(version, childPath(path, "additionalPrinterColumns")));
-  errors.push(...selectableFieldErrors(version, childPath(path, "selectableFields")));
+  else if (judges("schema") && !equal(schema, before?.schema?.openAPIV3Schema)) {
+    errors.push(...structuralErrors(schema, childPath(pathOf("schema"), "openAPIV3Schema")));
+  }
+  if (judges("subresources")) errors.push(...subresourceErrors(version, pathOf("subresources")));
+  if (judges("additionalPrinterColumns")) errors.push(...columnErrors(version, pathOf("additionalPrinterColumns")));
+  if (judges("selectableFields")) errors.push(...selectableFieldErrors(version, pathOf("selectableFields")));
   return errors;
 }
 
@@ -182,11 +204,12 @@ function columnErrors({ additionalPrinterColumns = [] }: CustomResourceDefinitio
     const errors: FieldError[] = [];
     if (!name) errors.push(field.required(childPath(at, "name")));
     if (!type) errors.push(field.required(childPath(at, "type"), `must be one of ${COLUMN_TYPES.join(",")}`));
-    else if (!COLUMN_TYPES.includes(type)) errors.push(field.notSupported(childPath(at, "type"), type, COLUMN_TYPES));
+    else if (!COLUMN_TYPES.includes(type))
+      errors.push(field.invalid(childPath(at, "type"), type, `must be one of ${COLUMN_TYPES.join(",")}`));
     if (format && !COLUMN_FORMATS.includes(format)) {
-      errors.push(field.notSupported(childPath(at, "format"), format, COLUMN_FORMATS));
+      errors.push(field.invalid(childPath(at, "format"), format, `must be one of ${COLUMN_FORMATS.join(",")}`));
     }
-    const pathAt = childPath(at, "jsonPath");
+    const pathAt = childPath(at, "JSONPath"); // the name that the field had before v1
     const wrong = jsonPath ? complaintAbout(jsonPath) : undefined;
     if (!jsonPath) errors.push(field.required(pathAt));
     else if (wrong) errors.push(field.invalid(pathAt, jsonPath, wrong));

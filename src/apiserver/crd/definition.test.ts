@@ -180,29 +180,26 @@ describe("creating a definition", () => {
     [
       "a schema that is not structural",
       version({ schema: { openAPIV3Schema: { type: "object", properties: { spec: {} } } } }),
-      ["Required spec.versions[0].schema.openAPIV3Schema.properties[spec].type"],
+      ["Required spec.validation.openAPIV3Schema.properties[spec].type"],
     ],
     [
       "columns that cannot be printed",
       version({ additionalPrinterColumns: [{ name: "", type: "text" as "string", jsonPath: ".a[" }] }),
       [
-        "Required spec.versions[0].additionalPrinterColumns[0].name",
-        "NotSupported spec.versions[0].additionalPrinterColumns[0].type",
-        "Invalid spec.versions[0].additionalPrinterColumns[0].jsonPath",
+        "Required spec.additionalPrinterColumns[0].name",
+        "Invalid spec.additionalPrinterColumns[0].type",
+        "Invalid spec.additionalPrinterColumns[0].JSONPath",
       ],
     ],
     [
       "a scale outside of spec and status",
       version({ subresources: { scale: { specReplicasPath: ".status.n", statusReplicasPath: ".status.a[0]" } } }),
-      [
-        "Invalid spec.versions[0].subresources.scale.specReplicasPath",
-        "Invalid spec.versions[0].subresources.scale.statusReplicasPath",
-      ],
+      ["Invalid spec.subresources.scale.specReplicasPath", "Invalid spec.subresources.scale.statusReplicasPath"],
     ],
     [
       "too many selectable fields",
       version({ selectableFields: Array.from({ length: 9 }, (_, n) => ({ jsonPath: `.spec.f${n}` })) }),
-      ["TooMany spec.versions[0].selectableFields"],
+      ["TooMany spec.selectableFields"],
     ],
     [
       "a webhook without an address",

@@ -24,6 +24,7 @@ function resource(group: string, version: string, kind: string, more: Partial<Re
     plural: `${singular}s`,
     singular,
     namespaced: true,
+    storage: `${group || "core"}/${singular}s`,
     shortNames: [],
     categories: [],
     verbs: ALL,
@@ -55,7 +56,7 @@ describe("legacy documents", () => {
       resource("", "v1", "Pod"),
       resource("", "v1", "Namespace", { namespaced: false, shortNames: ["ns"] }),
     ),
-    "10.0.0.5:6443",
+    { serverAddress: "10.0.0.5:6443" },
   );
 
   it("tell the versions of the legacy group and where the server is", () => {
@@ -97,6 +98,7 @@ describe("legacy documents", () => {
           verbs: ALL,
           shortNames: ["deploy"],
           categories: ["all"],
+          storageVersionHash: "8aSe+NMegvE=",
         },
         {
           name: "deployments/scale",
@@ -118,6 +120,22 @@ describe("legacy documents", () => {
     });
     const { resources } = discovery.legacy("/api/v1") as { resources: { name: string }[] };
     expect(resources.map(({ name }) => name)).toEqual(["namespaces", "pods"]);
+  });
+
+  it("tell by a hash which version objects are stored in, the same one in every version", () => {
+    const hashes = (found: typeof discovery) =>
+      ["v1", "v2beta1"].map((version) => {
+        const { resources } = found.legacy(`/apis/example.com/${version}`) as {
+          resources: { storageVersionHash: string }[];
+        };
+        return resources[0]?.storageVersionHash;
+      });
+    const [v1, v2beta1] = hashes(discovery);
+    expect(v1).toBe(v2beta1);
+    const widgets = catalog(resource("example.com", "v1", "Widget"), resource("example.com", "v2beta1", "Widget"));
+    const moved = hashes(discoveryOf(widgets, { storageVersionOf: () => "v2beta1" }));
+    expect(moved[0]).toBe(moved[1]);
+    expect(moved[0]).not.toBe(v1);
   });
 
   it("are not there for groups that are not served", () => {

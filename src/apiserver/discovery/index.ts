@@ -3,10 +3,17 @@
  * a catalog; whoever serves them keeps the result for as long as the catalog's generation stays the same.
  */
 import { createHash } from "node:crypto";
-import type { Catalog } from "../resource.ts";
+import type { Catalog, Resource } from "../resource.ts";
 import { apiGroupDiscoveryList } from "./aggregated.ts";
 import { type Group, groupsOf } from "./groups.ts";
-import { apiGroup, apiGroupList, apiResourceList, apiVersions, type Document } from "./legacy.ts";
+import {
+  apiGroup,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+  type Document,
+  type StorageVersionOf,
+} from "./legacy.ts";
 
 export { compareGroups, compareVersions } from "./order.ts";
 
@@ -20,8 +27,23 @@ export interface Discovery {
   aggregated(path: string): { body: string; etag: string } | undefined;
 }
 
-export function discoveryOf(catalog: Catalog, serverAddress = ""): Discovery {
+export interface DiscoveryOptions {
+  /** Host and port. */
+  readonly serverAddress?: string;
+  /** The version that objects of a custom kind are stored in. */
+  storageVersionOf?(resource: Resource): string | undefined;
+}
+
+export function discoveryOf(catalog: Catalog, options: DiscoveryOptions = {}): Discovery {
+  const { serverAddress = "" } = options;
   const groups = groupsOf(catalog);
+  // Built-in kinds are stored in the version that their group prefers.
+  const storageVersionOf: StorageVersionOf = (resource) =>
+    options.storageVersionOf?.(resource) ??
+    groups
+      .find(({ name }) => name === resource.group)
+      ?.versions.find(({ resources }) => resources.some(({ plural }) => plural === resource.plural))?.version ??
+    resource.version;
   const core = groups.find(({ name }) => name === "");
   const named = groups.filter(({ name }) => name !== "");
   const documents = new Map<string, () => Document>([
@@ -31,7 +53,9 @@ export function discoveryOf(catalog: Catalog, serverAddress = ""): Discovery {
   for (const group of groups) {
     const base = group.name ? `/apis/${group.name}` : "/api";
     if (group.name) documents.set(base, () => apiGroup(group));
-    for (const version of group.versions) documents.set(`${base}/${version.version}`, () => apiResourceList(version));
+    for (const version of group.versions) {
+      documents.set(`${base}/${version.version}`, () => apiResourceList(version, storageVersionOf));
+    }
   }
   const aggregates = new Map([
     ["/api", once(() => aggregate(core ? [core] : []))],

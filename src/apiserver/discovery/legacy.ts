@@ -1,9 +1,13 @@
 /** One document per group and per group version: what clients read that do not ask for everything at once. */
+import { createHash } from "node:crypto";
 import type { Resource, Subresource } from "../resource.ts";
 import type { Group, GroupVersion } from "./groups.ts";
 import { subresourcesOf } from "./order.ts";
 
 export type Document = Record<string, unknown>;
+
+/** The version that objects of a resource are stored in. */
+export type StorageVersionOf = (resource: Resource) => string;
 
 export function apiVersions(group: Group | undefined, serverAddress: string): Document {
   return {
@@ -21,13 +25,16 @@ export function apiGroup(group: Group): Document {
   return { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) };
 }
 
-export function apiResourceList({ groupVersion, resources }: GroupVersion): Document {
+export function apiResourceList(
+  { groupVersion, resources }: GroupVersion,
+  storageVersionOf: StorageVersionOf,
+): Document {
   return {
     kind: "APIResourceList",
     ...(groupVersion.includes("/") && { apiVersion: "v1" }), // the list of the legacy group has never had one
     groupVersion,
     resources: resources.flatMap((resource) => [
-      resourceEntry(resource),
+      resourceEntry(resource, storageVersionOf),
       ...subresourcesOf(resource).map((subresource) => subresourceEntry(resource, subresource)),
     ]),
   };
@@ -38,7 +45,8 @@ function groupEntry({ name, versions }: Group): Document {
   return { name, versions: entries, preferredVersion: entries[0] };
 }
 
-function resourceEntry({ plural, singular, namespaced, kind, verbs, shortNames, categories }: Resource): Document {
+function resourceEntry(resource: Resource, storageVersionOf: StorageVersionOf): Document {
+  const { plural, singular, namespaced, kind, verbs, shortNames, categories } = resource;
   return {
     name: plural,
     singularName: singular,
@@ -47,7 +55,17 @@ function resourceEntry({ plural, singular, namespaced, kind, verbs, shortNames, 
     verbs: [...verbs],
     ...(shortNames.length > 0 && { shortNames: [...shortNames] }),
     ...(categories.length > 0 && { categories: [...categories] }),
+    ...(!resource.answer && { storageVersionHash: storageVersionHash(resource, storageVersionOf(resource)) }),
   };
+}
+
+const HASH_BYTES = 8;
+
+/** Tells migrators, by changing, that objects are stored in another version than before. */
+function storageVersionHash({ storage, kind }: Resource, version: string): string {
+  const [group = ""] = storage.split("/");
+  const stored = `${group === "core" ? "" : group}/${version}/${kind}`;
+  return createHash("sha256").update(stored).digest().subarray(0, HASH_BYTES).toString("base64");
 }
 
 /** The group version of the answer is said only where it is another one. */

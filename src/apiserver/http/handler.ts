@@ -8,13 +8,7 @@ import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
-import {
-  type Attributes,
-  type Authenticator,
-  type Authorizer,
-  accessDenied,
-  type ResourceAttributes,
-} from "../auth/index.ts";
+import { type Attributes, type Authenticator, type Authorizer, accessDenied } from "../auth/index.ts";
 import { ApiError, noSuchResource, unauthorized } from "../errors.ts";
 import type { RegistryDependencies, Target } from "../registry/index.ts";
 import type { Catalog, UserInfo } from "../resource.ts";
@@ -134,12 +128,14 @@ async function serve(
   out.setHeader("Cache-Control", "no-cache, private");
 
   exchange.caller = await authenticate(authenticator, request);
-  const mayImpersonate = (user: UserInfo, what: Omit<ResourceAttributes, "user" | "verb">) =>
-    authorizer.authorize({ user, verb: "impersonate", version: "v1", ...what }).allowed;
-  const user = impersonated(exchange.caller, request.headers, mayImpersonate);
+  const user = impersonated({
+    headers: request.headers,
+    request: attributesOf(exchange.caller, info),
+    isAllowed: (attributes) => authorizer.authorize(attributes).allowed,
+  });
   exchange.user = user;
 
-  for (const [name, value] of Object.entries(FLOW_HEADERS)) out.setHeader(name, value);
+  for (const [name, value] of FLOW_HEADERS) out.setHeader(name, value);
   if (isLongRunning(exchange) || isHealthPage(info.path)) {
     return route(dependencies, exchange, user, request, response, gone);
   }

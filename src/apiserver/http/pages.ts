@@ -129,8 +129,11 @@ function serveSwagger(openApi: OpenApi, request: PageRequest, response: Response
 
 function serveOpenApi(openApi: OpenApi, request: PageRequest, response: Response): void {
   const name = request.info.path.slice("/openapi/v3/".length);
+  // The index is JSON, and called plain text: clients that insist on a type know it as that.
+  if (name === "") {
+    return serveTagged({ contentType: "text/plain; charset=utf-8", ...openApi.index() }, request, response);
+  }
   const contentType = "application/json";
-  if (name === "") return serveTagged({ contentType, ...openApi.index() }, request, response);
   const answer = openApi.answer(name, request.info.query.get("hash") ?? undefined);
   if (!answer) return sendText(response, 404, "404 page not found\n");
   if ("redirect" in answer) return send(response, 301, "", { Location: answer.redirect });

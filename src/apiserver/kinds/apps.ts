@@ -124,7 +124,7 @@ const statefulSets = workload({
     fill(spec, { replicas: 1, revisionHistoryLimit: HISTORY });
     const strategy = ensure(spec, "updateStrategy");
     fillText(strategy, { type: "RollingUpdate" });
-    if (strategy.type === "RollingUpdate") fill(ensure(strategy, "rollingUpdate"), { partition: 0, maxUnavailable: 1 });
+    if (strategy.type === "RollingUpdate") fill(ensure(strategy, "rollingUpdate"), { partition: 0 });
     fillText(ensure(spec, "persistentVolumeClaimRetentionPolicy"), { whenDeleted: "Retain", whenScaled: "Retain" });
     for (const claim of objectsAt(spec, "volumeClaimTemplates")) {
       fillText(claim, { apiVersion: "v1", kind: "PersistentVolumeClaim" });

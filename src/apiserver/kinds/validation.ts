@@ -75,7 +75,7 @@ export function immutable(path: string, next: unknown, current: unknown): FieldE
 export function validateLabels(labels: Readonly<Record<string, string>>, path: string): FieldError[] {
   return Object.entries(labels).flatMap(([key, value]) => [
     ...qualifiedName(key).map((problem) => field.invalid(path, key, problem)),
-    ...labelValue(value).map((problem) => field.invalid(`${path}[${key}]`, value, problem)),
+    ...labelValue(value).map((problem) => field.invalid(path, value, problem)),
   ]);
 }
 
@@ -122,14 +122,16 @@ function annotationErrors(annotations: Readonly<Record<string, string>>): FieldE
 function ownerErrors(owners: readonly OwnerReference[]): FieldError[] {
   const path = "metadata.ownerReferences";
   const errors: FieldError[] = [];
-  owners.forEach((owner, index) => {
-    for (const key of ["apiVersion", "kind", "name", "uid"] as const) {
-      if (!owner[key]) errors.push(field.required(`${path}[${index}].${key}`, "must not be empty"));
+  for (const owner of owners) {
+    const version = owner.apiVersion?.split("/").at(-1);
+    if (!version) errors.push(field.invalid(`${path}.apiVersion`, owner.apiVersion ?? "", "version must not be empty"));
+    for (const key of ["kind", "name", "uid"] as const) {
+      if (!owner[key]) errors.push(field.invalid(`${path}.${key}`, owner[key] ?? "", "must not be empty"));
     }
     if (owner.apiVersion === "v1" && owner.kind === "Event") {
-      errors.push(field.invalid(`${path}[${index}]`, owner, "/v1, Kind=Event is disallowed from being an owner"));
+      errors.push(field.invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner"));
     }
-  });
+  }
   const [first, ...others] = owners.filter(({ controller }) => controller).map(({ kind, name }) => `${kind}/${name}`);
   for (const other of others) {
     errors.push(

@@ -37,7 +37,7 @@ export function createReplay(admin: RawClient, alice: Caller): Replay {
     async ask(recording) {
       const path = translated(recording.path, ours);
       const accept = recording.accept;
-      if (recording.method === "WATCH") return { events: await watched(admin, recording, path) };
+      if (recording.method === "WATCH") return { events: await watched(admin, recording, await fromNow(admin, path)) };
 
       const body = recording.body === undefined ? undefined : bodyOf(recording, ours, blanks);
       const reply = await clientOf(recording.user).request(recording.method, path, {
@@ -53,6 +53,15 @@ export function createReplay(admin: RawClient, alice: Caller): Replay {
       return { reply };
     },
   };
+}
+
+/** A revision between the first and one that never comes was the newest when it was recorded. */
+const NEWEST = /\bresourceVersion=(?!0\b|1\b|9{9}\b)\d+/;
+
+async function fromNow(client: RawClient, path: string): Promise<string> {
+  if (!NEWEST.test(path)) return path;
+  const { body } = await client.get(path.slice(0, path.indexOf("?")));
+  return path.replace(NEWEST, `resourceVersion=${body.metadata.resourceVersion}`);
 }
 
 async function watched(
