@@ -8,8 +8,29 @@ export function auditObserver(audit: AuditLog, clock: Clock): ExchangeObserver {
   const record = (exchange: Exchange, stage: Stage) => {
     if (isNoise(exchange)) return;
     const { info, createdName } = exchange;
-    const object = info.resource && { ...info.resource, name: info.resource.name ?? createdName };
-    audit.record(auditEvent({ ...exchange, verb: info.verb, object }, stage, clock.now()));
+    const isNamed = info.resource?.name !== undefined || createdName === undefined;
+    const object = isNamed || !info.resource ? info.resource : { ...info.resource, name: createdName };
+    const { auditId, receivedAt, uri, userAgent, sourceIp, caller, user, decision, code, failure } = exchange;
+    audit.record(
+      auditEvent(
+        {
+          auditId,
+          receivedAt,
+          uri,
+          verb: info.verb,
+          userAgent,
+          sourceIp,
+          caller,
+          user,
+          object,
+          decision,
+          code,
+          failure,
+        },
+        stage,
+        clock.now(),
+      ),
+    );
   };
   return {
     streaming: (exchange) => record(exchange, "ResponseStarted"),

@@ -34,10 +34,10 @@ const LONGEST_WAIT_MS = 1_000;
 const RETRY_AFTER_SECONDS = 1;
 
 /** All requests belong to one flow of one priority level; its ids are made up and never change. */
-export const FLOW_HEADERS: Readonly<Record<string, string>> = {
-  "X-Kubernetes-PF-FlowSchema-UID": "8c6b5f0a-3d52-4f4e-9a0b-5e1f7c2d9e01",
-  "X-Kubernetes-PF-PriorityLevel-UID": "8c6b5f0a-3d52-4f4e-9a0b-5e1f7c2d9e02",
-};
+export const FLOW_HEADERS: readonly (readonly [name: string, value: string])[] = [
+  ["X-Kubernetes-PF-FlowSchema-UID", "8c6b5f0a-3d52-4f4e-9a0b-5e1f7c2d9e01"],
+  ["X-Kubernetes-PF-PriorityLevel-UID", "8c6b5f0a-3d52-4f4e-9a0b-5e1f7c2d9e02"],
+];
 
 export function createLimiter(options: LimiterOptions): Limiter {
   const { clock, places = PLACES, waitingPerPlace = WAITING_PER_PLACE, longestWaitMs = LONGEST_WAIT_MS } = options;

@@ -102,6 +102,7 @@ function verbOf(method: string, named: boolean, watching: boolean): string {
 }
 
 function decoded(part: string): string {
+  if (!part.includes("%")) return part;
   try {
     return decodeURIComponent(part);
   } catch {

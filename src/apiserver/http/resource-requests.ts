@@ -278,7 +278,7 @@ function serveWatch(
   const options = watchOptions(request.info.query);
   const out = writable(response);
   let columnsSent = false;
-  const encode = ({ type, object }: WatchEvent): string | Uint8Array => {
+  const encode = ({ type, object }: WatchEvent): readonly Uint8Array[] => {
     if (type === "ERROR" || negotiated.form === "object") return frames.frame(type, object);
     const table = { ...tableOptions(dependencies, request.info), withColumns: !columnsSent };
     columnsSent = true;

@@ -7,9 +7,10 @@ import { stringifyJson } from "#lib/json";
 import { ApiError, notAcceptable } from "../errors.ts";
 import type { Listed } from "../registry/index.ts";
 import type { Resource, TableLayout } from "../resource.ts";
+import { storedBytes } from "../store/index.ts";
 import { encodeProtobuf } from "../types/index.ts";
 import { type Negotiated, PROTOBUF } from "./negotiation.ts";
-import { JsonText, listText } from "./stored-text.ts";
+import { JsonBytes, listJson } from "./stored-json.ts";
 
 export type Response = ServerResponse | Http2ServerResponse;
 
@@ -55,9 +56,9 @@ export function sendObject(response: Response, code: number, object: unknown, ne
 function encoded(object: unknown, { mediaType, pretty }: Negotiated): string | Uint8Array {
   switch (mediaType) {
     case "application/json":
-      return object instanceof JsonText ? object.text : stringifyJson(object, pretty ? 2 : undefined);
+      return object instanceof JsonBytes ? object.bytes : stringifyJson(object, pretty ? 2 : undefined);
     case "application/yaml":
-      return dumpYaml(object, { noRefs: true });
+      return dumpYaml(object, { noRefs: true, sortKeys: true, noArrayIndent: true, lineWidth: -1 });
     case PROTOBUF:
       return encodeProtobuf(object as Record<string, unknown>);
   }
@@ -86,6 +87,10 @@ export function sendError(response: Response, error: unknown, negotiated: Negoti
   sendObject(response, status.code ?? 500, status, { ...negotiated, form: "object" });
 }
 
+function isCompactJson({ mediaType, pretty }: Negotiated): boolean {
+  return mediaType === "application/json" && !pretty;
+}
+
 /** One object in the form asked for. */
 export function presentation(
   object: DynamicObject,
@@ -95,7 +100,7 @@ export function presentation(
 ): unknown {
   switch (negotiated.form) {
     case "object":
-      return object;
+      return isCompactJson(negotiated) ? new JsonBytes(storedBytes(object)) : object;
     case "metadata":
       return partialMetadata(object, negotiated.tableVersion);
     case "table":
@@ -134,7 +139,7 @@ export function listPresentation(
     case "object": {
       // Lists of custom kinds always name the token, as real servers do.
       const named = resource.builtin ? metadata : { continue: "", ...metadata };
-      if (negotiated.mediaType === "application/json" && !negotiated.pretty) return listText(listed, named, resource);
+      if (isCompactJson(negotiated)) return listJson(listed, named, resource);
       return {
         kind: resource.listKind,
         apiVersion: apiVersionOf(resource),

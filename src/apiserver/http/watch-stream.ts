@@ -1,6 +1,6 @@
 /**
  * Sends the events of a watch at the pace of its reader. What waits is kept as objects that are stored anyway and
- * becomes text only when there is room for it, so that a slow reader costs next to nothing until it is dropped.
+ * becomes bytes only when there is room for it, so that a slow reader costs next to nothing until it is dropped.
  */
 import type { WatchEvent } from "../registry/index.ts";
 import type { Response } from "./response.ts";
@@ -13,7 +13,7 @@ const WRITE_BYTES = 64 * 1024;
 
 export interface WatchStreamOptions {
   readonly response: Response;
-  encode(event: WatchEvent): string | Uint8Array;
+  encode(event: WatchEvent): readonly Uint8Array[];
   /** Called when the reader is too far behind. */
   dropped(): void;
 }
@@ -90,20 +90,19 @@ export class WatchStream {
     }
   }
 
-  #batch(): string | Uint8Array {
-    let text = "";
-    while (this.#next < this.#waiting.length && text.length < WRITE_BYTES) {
-      const frame = this.#options.encode(this.#waiting[this.#next++] as WatchEvent);
-      if (typeof frame !== "string") return frame;
-      text += frame;
+  #batch(): Uint8Array {
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    while (this.#next < this.#waiting.length && size < WRITE_BYTES) {
+      for (const piece of this.#options.encode(this.#waiting[this.#next++] as WatchEvent)) {
+        pieces.push(piece);
+        size += piece.length;
+      }
     }
-    return text;
+    return Buffer.concat(pieces, size);
   }
 
-  #write(chunk: string | Uint8Array): boolean {
-    return (this.#options.response.write as (chunk: string | Uint8Array) => boolean).call(
-      this.#options.response,
-      chunk,
-    );
+  #write(chunk: Uint8Array): boolean {
+    return (this.#options.response.write as (chunk: Uint8Array) => boolean).call(this.#options.response, chunk);
   }
 }

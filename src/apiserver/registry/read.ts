@@ -43,7 +43,7 @@ export async function list(dependencies: RegistryDependencies, target: Target, o
   const items: DynamicObject[] = [];
   for (let at = start; at < found.items.length; at++) {
     const stored = found.items[at] as DynamicObject;
-    if (!selection.matches(stored)) continue;
+    if (!selection.everything && !selection.matches(stored)) continue;
     if (options.limit > 0 && items.length === options.limit) {
       const last = found.items[at - 1] as DynamicObject;
       return {

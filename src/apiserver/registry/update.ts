@@ -224,14 +224,18 @@ function updateErrors(
   const own = subresource?.edit
     ? subresource.edit.validate(draft, current, context)
     : strategy.validateUpdate(draft, current, context);
-  return [
-    ...validateObjectMetaUpdate(draft.metadata, current.metadata, { namespaced, nameRule: strategy.nameRule, builtin }),
-    ...own,
-  ];
+  const rules = { namespaced, nameRule: strategy.nameRule, builtin };
+  const flaws = validateObjectMetaUpdate(draft.metadata, current.metadata, rules);
+  // Kubernetes 1.36 looks at metadata twice, for all kinds alike and with the kind, and tells both findings.
+  return [...flaws, ...flaws, ...own];
 }
 
+/** What was found twice is twice among the causes, and once in the message. */
 function refuse(target: NamedTarget, errors: FieldError[]): void {
-  if (errors.length > 0) throw invalid(kindSubjectOf(target), errors);
+  if (errors.length === 0) return;
+  const { message } = invalid(kindSubjectOf(target), [...new Set(errors)]);
+  const { details } = invalid(kindSubjectOf(target), errors).status;
+  throw new ApiError(422, "Invalid", message, details ?? {});
 }
 
 /** Deleted, and nothing holds it any longer; Namespaces are also held by their spec. */

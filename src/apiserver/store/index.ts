@@ -6,4 +6,5 @@ export { DirectoryInUse, StoreDamaged, StoreError } from "./errors.ts";
 export type { HistoryLimits } from "./history.ts";
 export { holderOfDirectory, lockDirectory } from "./lock.ts";
 export { openStore, type StoreOptions } from "./open.ts";
+export { storedBytes } from "./stored-bytes.ts";
 export { Compacted, type Durability, type ListResult, type Store, type Stored, type StoreEvent } from "./types.ts";

@@ -8,7 +8,7 @@ import type { Capture } from "./state.ts";
 /** Where batches go before they count. */
 export interface Journal {
   /** Resolves when the batch is as durable as it was asked to be. Only one at a time. */
-  append(batch: Batch, lines: readonly string[]): Promise<void>;
+  append(batch: Batch, lines: readonly Buffer[]): Promise<void>;
   /** Whether replaying the log would take so much longer than reading a snapshot that one is due. */
   readonly isSnapshotDue: boolean;
   /**
@@ -69,7 +69,7 @@ export class DiskJournal implements Journal {
     this.#warn = options.warn;
   }
 
-  append(batch: Batch, lines: readonly string[]): Promise<void> {
+  append(batch: Batch, lines: readonly Buffer[]): Promise<void> {
     return this.#log.append(encodeFrame(batch, lines));
   }
 

@@ -6,7 +6,7 @@ import { lineOf } from "./record.ts";
 import { eventOf, type State } from "./state.ts";
 import type { ListResult, Store, Stored, StoreEvent } from "./types.ts";
 
-/** A batch is closed at about this many characters, so that one flush stays a short piece of work. */
+/** A batch is closed at about this many bytes, so that one flush stays a short piece of work. */
 const LARGEST_BATCH = 4 * 1024 * 1024;
 
 interface Waiter {
@@ -18,7 +18,7 @@ interface Waiter {
 /** A write that was decided and is not durable yet. */
 interface Pending {
   readonly event: StoreEvent;
-  readonly line: string;
+  readonly line: Buffer;
   readonly waiters: Waiter[];
 }
 

@@ -4,7 +4,8 @@
  * is, then one line for each change.
  */
 import { crc32 } from "node:zlib";
-import { isObject, parseJson, stringifyJson } from "#lib/json";
+import { isObject, parseJson } from "#lib/json";
+import { storedBytes } from "./stored-bytes.ts";
 import type { Stored, StoreEvent } from "./types.ts";
 
 /** Four bytes of length, four of CRC-32, both little endian. */
@@ -27,19 +28,20 @@ export interface Change {
   readonly object?: Stored;
 }
 
+const LINE_END = Buffer.from("}\n");
+
 /** The line of the log that tells of an event. */
-export function lineOf({ type, revision, resource, key, object }: StoreEvent): string {
+export function lineOf({ type, revision, resource, key, object }: StoreEvent): Buffer {
   const head = `{"revision":${revision},"resource":${JSON.stringify(resource)},"key":${JSON.stringify(key)}`;
-  return type === "DELETED" ? `${head}}\n` : `${head},"object":${stringifyJson(object)}}\n`;
+  if (type === "DELETED") return Buffer.from(`${head}}\n`);
+  return Buffer.concat([Buffer.from(`${head},"object":`), storedBytes(object), LINE_END]);
 }
 
 /** The frame of a batch, ready to be written. */
-export function encodeFrame({ after, to, at }: Batch, lines: readonly string[]): Buffer {
-  const text = `{"after":${after},"to":${to},"at":${at}}\n${lines.join("")}`;
-  const length = Buffer.byteLength(text);
-  const frame = Buffer.allocUnsafe(HEADER + length);
-  frame.write(text, HEADER);
-  frame.writeUInt32LE(length, 0);
+export function encodeFrame({ after, to, at }: Batch, lines: readonly Buffer[]): Buffer {
+  const head = Buffer.from(`{"after":${after},"to":${to},"at":${at}}\n`);
+  const frame = Buffer.concat([Buffer.alloc(HEADER), head, ...lines]);
+  frame.writeUInt32LE(frame.length - HEADER, 0);
   frame.writeUInt32LE(crc32(frame.subarray(HEADER)), 4);
   return frame;
 }

@@ -14,6 +14,8 @@ export interface Capture {
 interface Table {
   readonly objects: Map<string, Stored>;
   readonly order: KeyOrder;
+  /** The last answer to a list, until something changes: readers who page ask for the same again and again. */
+  listed?: { readonly prefix: string | undefined; readonly objects: readonly Stored[] } | undefined;
 }
 
 /** Everything durable of one cluster: its objects, its revision and what happened lately. */
@@ -46,6 +48,7 @@ export class State {
   /** Puts an object in place that is as old as the state itself: no event tells of it. */
   load(resource: string, key: string, object: Stored): void {
     const table = this.#table(resource);
+    table.listed = undefined;
     if (!table.objects.has(key)) table.order.add(key);
     table.objects.set(key, object);
   }
@@ -55,6 +58,7 @@ export class State {
     const { resource, key, type, object } = event;
     if (type === "DELETED") {
       const table = this.#table(resource);
+      table.listed = undefined;
       if (table.objects.delete(key)) table.order.remove(key);
     } else {
       this.load(resource, key, object);
@@ -85,7 +89,11 @@ export class State {
   #current(resource: string, prefix: string | undefined): Stored[] {
     const table = this.#tables.get(resource);
     if (!table) return [];
-    return table.order.sorted(prefix).map((key) => table.objects.get(key) as Stored);
+    if (!table.listed || table.listed.prefix !== prefix) {
+      const objects = table.order.sorted(prefix).map((key) => table.objects.get(key) as Stored);
+      table.listed = { prefix, objects };
+    }
+    return table.listed.objects.slice();
   }
 
   /** Takes the newest state and undoes what happened since. */

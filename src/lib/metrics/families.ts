@@ -29,6 +29,8 @@ export class Series<L extends string, V> {
   readonly #limit: number;
   readonly #create: () => V;
   readonly #values = new Map<string, V>();
+  /** The same values by their bare labels: writing the text of the labels takes longer than counting. */
+  readonly #byLabels = new Map<string, V>();
 
   constructor(names: readonly L[], limit: number, create: () => V) {
     this.#names = names;
@@ -36,14 +38,23 @@ export class Series<L extends string, V> {
     this.#create = create;
   }
 
-  /** Beyond the limit everything new goes to one series whose labels are empty, so that totals stay right. */
-  key(labels: Labels<L>): string {
+  at(labels: Labels<L>): V {
+    let bare = "";
+    for (const name of this.#names) {
+      const value = labels[name] ?? "";
+      bare += `${value.length}:${value}`; // with its length, so that no two combinations read alike
+    }
+    const known = this.#byLabels.get(bare);
+    if (known !== undefined) return known;
     const key = labelText(this.#names, labels);
-    return this.#values.has(key) || this.#values.size < this.#limit ? key : labelText(this.#names, {});
+    const isOwn = this.#values.has(key) || this.#values.size < this.#limit;
+    const value = this.#valueOf(isOwn ? key : labelText(this.#names, {}));
+    if (isOwn) this.#byLabels.set(bare, value);
+    return value;
   }
 
-  at(labels: Labels<L>): V {
-    const key = this.key(labels);
+  /** Beyond the limit everything new goes to one series whose labels are empty, so that totals stay right. */
+  #valueOf(key: string): V {
     const known = this.#values.get(key);
     if (known !== undefined) return known;
     const created = this.#create();
@@ -51,13 +62,14 @@ export class Series<L extends string, V> {
     return created;
   }
 
-  put(labels: Labels<L>, value: V): void {
-    this.#values.set(this.key(labels), value);
-  }
-
   entries(): [string, V][] {
     return [...this.#values].sort(([a], [b]) => (a < b ? -1 : 1));
   }
+}
+
+/** A number that counts on in place. */
+export interface Tally {
+  value: number;
 }
 
 interface HistogramValue {

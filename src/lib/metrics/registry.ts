@@ -1,4 +1,12 @@
-import { BucketedSeries, type Counter, type Gauge, type Histogram, type Sample, Series } from "./families.ts";
+import {
+  BucketedSeries,
+  type Counter,
+  type Gauge,
+  type Histogram,
+  type Sample,
+  Series,
+  type Tally,
+} from "./families.ts";
 import { header, labelText, line } from "./text.ts";
 
 export interface FamilyOptions<L extends string> {
@@ -44,10 +52,10 @@ export function createRegistry(): Registry {
     });
   }
 
-  function numbers<L extends string>(type: "counter" | "gauge", options: FamilyOptions<L>): Series<L, number> {
+  function numbers<L extends string>(type: "counter" | "gauge", options: FamilyOptions<L>): Series<L, Tally> {
     const { name, labels = [], limit = DEFAULT_LIMIT } = options;
-    const series = new Series<L, number>(labels, limit, () => 0);
-    register(type, options, () => series.entries().reduce((text, [of, value]) => text + line(name, of, value), ""));
+    const series = new Series<L, Tally>(labels, limit, () => ({ value: 0 }));
+    register(type, options, () => series.entries().reduce((text, [of, { value }]) => text + line(name, of, value), ""));
     return series;
   }
 
@@ -57,15 +65,19 @@ export function createRegistry(): Registry {
       return {
         increment(labels, by = 1) {
           if (!(by >= 0)) throw new Error(`the counter ${options.name} cannot go back by ${by}`);
-          series.put(labels, series.at(labels) + by);
+          series.at(labels).value += by;
         },
       };
     },
     gauge(options) {
       const series = numbers("gauge", options);
       return {
-        set: (labels, value) => series.put(labels, value),
-        add: (labels, by) => series.put(labels, series.at(labels) + by),
+        set(labels, value) {
+          series.at(labels).value = value;
+        },
+        add(labels, by) {
+          series.at(labels).value += by;
+        },
       };
     },
     histogram({ buckets = DEFAULT_BUCKETS, ...options }) {

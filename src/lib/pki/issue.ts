@@ -78,7 +78,9 @@ export function createCertificateAuthority(request: AuthorityRequest): Certifica
       authorityKeyIdentifier(identifier),
     ],
   });
-  return { certificate, key };
+  const authority = { certificate, key };
+  signers.set(authority, { certificate: parseCertificate(certificate), privateKey, identifier });
+  return authority;
 }
 
 /** A certificate of the authority with a random serial number, as PEM. It never outlives the authority. */
