@@ -103,6 +103,10 @@ export function tooLarge(message: string): ApiError {
   return new ApiError(413, "RequestEntityTooLarge", message);
 }
 
+export function timedOut(message: string): ApiError {
+  return new ApiError(504, "Timeout", `Timeout: ${message}`, {});
+}
+
 export function expired(message: string): ApiError {
   return new ApiError(410, "Expired", message);
 }

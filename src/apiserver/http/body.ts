@@ -3,8 +3,9 @@ import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import { CORE_SCHEMA, load as loadYaml } from "js-yaml";
 import type { DynamicObject } from "#api/meta";
+import type { Clock } from "#lib/clock";
 import { isObject, parseJson } from "#lib/json";
-import { badRequest, tooLarge, unsupportedMediaType } from "../errors.ts";
+import { badRequest, timedOut, tooLarge, unsupportedMediaType } from "../errors.ts";
 import { decodeProtobuf } from "../types/index.ts";
 import { PROTOBUF } from "./negotiation.ts";
 
@@ -14,12 +15,17 @@ const LARGEST_BODY = 3 * 1024 * 1024;
 /** Deeper than any object a person writes, and shallow enough for every recursive walk that follows. */
 const DEEPEST_BODY = 500;
 
+/** As kube-apiserver gives a request to finish: whoever sends slower holds a place that others wait for. */
+const PATIENCE_MS = 60_000;
+
 /**
- * All of the body, or 413. What is left of a body that is too large runs off unread, so that the client, still
- * busy sending, gets to hear the answer.
+ * All of the body, or 413, or 504 when it takes too long. What is left of a body that is too large runs off unread, so
+ * that the client, still busy sending, gets to hear the answer.
  */
-export function readBody(request: IncomingMessage | Http2ServerRequest): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
+export function readBody(request: IncomingMessage | Http2ServerRequest, clock: Clock): Promise<Buffer> {
+  let cancel = () => {};
+  const read = new Promise<Buffer>((resolve, reject) => {
+    cancel = clock.after(PATIENCE_MS, () => reject(timedOut("the body of the request takes too long")));
     const chunks: Buffer[] = [];
     let size = 0;
     const onData = (chunk: Buffer) => {
@@ -40,6 +46,7 @@ export function readBody(request: IncomingMessage | Http2ServerRequest): Promise
     });
     request.once("error", () => reject(badRequest("the body of the request cannot be read")));
   });
+  return read.finally(cancel);
 }
 
 /** The object in a body. Custom kinds have no protobuf form. */

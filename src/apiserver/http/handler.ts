@@ -149,7 +149,7 @@ async function serve(
 
 /** A request that has its place: may it, and who answers it? */
 async function route(
-  { registry, authorizer, pages, observers, stopping }: HandlerDependencies,
+  { registry, authorizer, pages, observers, clock, stopping }: HandlerDependencies,
   exchange: Exchange,
   user: UserInfo,
   request: Request,
@@ -185,7 +185,7 @@ async function route(
         userAgent: exchange.userAgent,
         contentType: headerOf(request, "content-type"),
       },
-      readBody: () => readBody(request),
+      readBody: () => readBody(request, clock),
       repeatedFields: [],
       warnings: target.resource.deprecation ? [target.resource.deprecation] : [],
       closed: () => AbortSignal.any([gone.signal, stopping]),

@@ -59,10 +59,14 @@ export async function listen({ host, port, certificate, key, handle }: ListenerO
 /** A grace in which answers under way can finish; then connections are cut. */
 const GRACE_MS = 300;
 
+const KEEP_ALIVE_MS = 30_000;
+
 function trackConnections(server: Http2SecureServer): { end(): void } {
   const sockets = new Set<Socket>();
   const sessions = new Set<ServerHttp2Session>();
   server.on("connection", (socket: Socket) => {
+    // A client that vanished without a word is noticed by the system, also while it only watches.
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
