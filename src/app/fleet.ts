@@ -15,6 +15,8 @@ import { DEFAULT_FIRST_PORT } from "./ports.ts";
 
 export interface FleetOptions {
   readonly spokes: number;
+  /** The first port to try for a new cluster, if the person asked for one. */
+  readonly port?: number;
   readonly logLevel: LogLevel;
   /** The version of Capstan, which the clusters report. */
   readonly version: string;
@@ -98,8 +100,8 @@ export class Fleet {
     this.#server = await startApiServer({
       directory: this.#directory,
       clusters,
-      firstPort: DEFAULT_FIRST_PORT,
-      portIsWish: false,
+      firstPort: this.#options.port ?? DEFAULT_FIRST_PORT,
+      portIsWish: this.#options.port !== undefined,
       durability: "sync",
       signingDurationMs: A_YEAR_MS,
       version: this.#options.version,

@@ -4,6 +4,7 @@
  * every change once.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +15,8 @@ import { type Client, connectionOf, createClient, isKubeError, isNotFound, loadK
 import { eventually } from "../support/eventually.ts";
 
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
+/** Away from the default, where a neighbour could take the port of a server that was just killed. */
+const firstPort = String(20_000 + randomInt(1_200) * 10);
 const WRITERS = 8;
 const KEYS_PER_WRITER = 3;
 /** Large enough that the log is rolled and snapshots are taken within a few rounds. */
@@ -79,9 +82,13 @@ interface Server {
 }
 
 async function start(dir: string): Promise<Server> {
-  const child = spawn(process.execPath, [main, "apiserver", "--clusters", "crash", "--data-dir", dir], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    [main, "apiserver", "--clusters", "crash", "--data-dir", dir, "--port", firstPort],
+    {
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   let told = "";
   child.stderr?.on("data", (chunk) => {
     told += chunk;

@@ -1,5 +1,6 @@
 /** The fleet as a person runs it: the built command line, signals, files and exit codes. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
@@ -42,6 +43,15 @@ interface Ended {
   stderr: string;
 }
 
+/**
+ * A stopped fleet keeps its ports, and a neighbour that starts at the same first port could take them before it is
+ * back. So every folder has a stretch of its own, and test runs side by side leave each other alone.
+ */
+function portOf(dir: string): string[] {
+  const hash = createHash("sha256").update(dir).digest().readUInt16BE(0);
+  return ["--port", String(20_000 + (hash % 1_200) * 10)];
+}
+
 function start(args: string[], env: Record<string, string> = {}): { child: ChildProcess; ended: Promise<Ended> } {
   const child = spawn(process.execPath, [main, ...args], {
     env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", ...env },
@@ -74,7 +84,7 @@ async function killed(child: ChildProcess, signal: NodeJS.Signals): Promise<void
 }
 
 async function up(dir: string, ...more: string[]): Promise<{ child: ChildProcess; ended: Promise<Ended> }> {
-  const fleet = start(["up", "--dir", dir, ...more]);
+  const fleet = start(["up", "--dir", dir, ...portOf(dir), ...more]);
   const early = fleet.ended.then(({ code, stderr }) => {
     throw new Error(`up ended with ${code}: ${stderr}`);
   });
@@ -176,7 +186,7 @@ describe("capstan up", () => {
 
   it("detaches, and starts from nothing when asked to", async () => {
     const dir = await folder();
-    const detached = await run(["up", "--dir", dir, "--spokes", "1", "--detach"]);
+    const detached = await run(["up", "--dir", dir, ...portOf(dir), "--spokes", "1", "--detach"]);
     expect(detached.code).toBe(0);
     const hub = await hubOf(dir);
     const [before] = (await hub.list(ManagedCluster)).items;
@@ -185,7 +195,7 @@ describe("capstan up", () => {
     expect(refused.code, "a running fleet is not replaced").toBe(1);
     expect((await run(["down", "--dir", dir])).code).toBe(0);
 
-    expect((await run(["up", "--dir", dir, "--spokes", "1", "--fresh", "--detach"])).code).toBe(0);
+    expect((await run(["up", "--dir", dir, ...portOf(dir), "--spokes", "1", "--fresh", "--detach"])).code).toBe(0);
     const fresh = await hubOf(dir);
     const [after] = (await fresh.list(ManagedCluster)).items;
     fresh.close();
@@ -199,7 +209,7 @@ describe("capstan apiserver", () => {
   it("adds and removes clusters, while it runs and while it does not", async () => {
     const dir = await folder();
     const names = () => (readyOf(dir)?.clusters ?? []).map(({ name }) => name);
-    const servers = start(["apiserver", "--clusters", "a,b", "--data-dir", dir]);
+    const servers = start(["apiserver", "--clusters", "a,b", "--data-dir", dir, ...portOf(dir)]);
     await eventually(() => expect(names()).toEqual(["a", "b"]));
 
     expect(await run(["apiserver", "add", "c", "--data-dir", dir])).toMatchObject({ code: 0 });

@@ -25,6 +25,7 @@ async function foreground(flags: UpFlags): Promise<void> {
     fleet = await up({
       dir: flags.dir,
       spokes: flags.spokes,
+      ...(flags.port !== undefined && { port: flags.port }),
       fresh: flags.fresh ?? false,
       logLevel: logLevel(),
       version: version(),
@@ -65,6 +66,7 @@ async function detached(flags: UpFlags): Promise<void> {
     directory.path,
     "--spokes",
     String(flags.spokes),
+    ...(flags.port !== undefined ? ["--port", String(flags.port)] : []),
     ...(flags.fresh ? ["--fresh"] : []),
   ];
   const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", output, output, "ipc"] });
