@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { humanDuration } from "./index.ts";
+import { humanDuration, isWireDuration, parseDuration } from "./index.ts";
 
 const s = 1000;
 const m = 60 * s;
@@ -28,5 +28,32 @@ describe("humanDuration", () => {
     [9 * y + 35 * d, "9y"],
   ])("%d ms reads %s", (ms, text) => {
     expect(humanDuration(ms)).toBe(text);
+  });
+});
+
+describe("parseDuration", () => {
+  it.each([
+    ["500ms", 500],
+    ["90s", 90 * s],
+    ["1.5h", 90 * m],
+    ["1h30m", 90 * m],
+    ["365d", 365 * d],
+    ["0s", 0],
+    ["5", undefined],
+    ["5s!", undefined],
+    ["-5s", undefined],
+    ["", undefined],
+  ])("%j is %s ms", (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+  });
+});
+
+describe("a span of time on the wire", () => {
+  it.each(["0", "0s", "-1m", "+1.5h", "1h30m0.5s", ".5s", "10us", "3ns"])("may be written %s", (text) => {
+    expect(isWireDuration(text)).toBe(true);
+  });
+
+  it.each(["", "5", "1d", "s", "1 s", "invalid"])("may not be written %j", (text) => {
+    expect(isWireDuration(text)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** Spans of time as people read them in tables: coarse, short, and the same as kubectl prints. */
+/** Spans of time as people write them, `1h30m`, and as they read them in tables: coarse, short, as kubectl prints. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -30,4 +30,20 @@ function both(ms: number, [large, largeLetter]: Unit, [small, smallLetter]: Unit
 
 function whole(ms: number, unit: number): number {
   return Math.floor(ms / unit);
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY };
+
+/** Milliseconds of `90s`, `1.5h`, `1h30m` or `365d`; undefined for what is no span of time. */
+export function parseDuration(text: string): number | undefined {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
+  if (parts.length === 0 || parts.map(([all]) => all).join("") !== text) return undefined;
+  return parts.reduce((total, [, amount, unit]) => total + Number(amount) * (UNITS[unit ?? ""] ?? 0), 0);
+}
+
+const WIRE_DURATION = /^[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+
+/** Whether a program written in Go, as every other API server is, would read it as a span of time. */
+export function isWireDuration(text: string): boolean {
+  return WIRE_DURATION.test(text);
 }

@@ -15,6 +15,8 @@ export interface Gauge<L extends string = never> {
 
 export interface Histogram<L extends string = never> {
   observe(labels: Labels<L>, value: number): void;
+  /** Shows the series with zeros although nothing was observed yet. */
+  initialise(labels: Labels<L>): void;
 }
 
 /** One value of a gauge or counter that is computed when it is read. */
@@ -94,6 +96,10 @@ export class BucketedSeries<L extends string> implements Histogram<L> {
     const bucket = at < 0 ? this.#bounds.length : at;
     seen.counts[bucket] = (seen.counts[bucket] ?? 0) + 1;
     seen.sum += value;
+  }
+
+  initialise(labels: Labels<L>): void {
+    this.#series.at(labels);
   }
 
   text(name: string): string {

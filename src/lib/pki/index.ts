@@ -14,6 +14,8 @@ export {
   issueCertificate,
 } from "./issue.ts";
 export {
+  type FreshKey,
+  generateKey,
   generateKeyPair,
   type KeyPair,
   type PrivateKey,

@@ -12,7 +12,7 @@ import {
   subjectKeyIdentifier,
 } from "./extensions.ts";
 import {
-  generateKeyPair,
+  generateKey,
   keyIdentifier,
   type PublicKey,
   publicKeyDer,
@@ -57,10 +57,11 @@ const VERSION_3 = 2;
 
 /** A new authority with a self-signed certificate. */
 export function createCertificateAuthority(request: AuthorityRequest): CertificateAuthority {
-  const { commonName, now, years = DEFAULT_YEARS, key = generateKeyPair().privateKey } = request;
+  const { commonName, now, years = DEFAULT_YEARS } = request;
   const notAfter = new Date(now);
   notAfter.setUTCFullYear(now.getUTCFullYear() + years);
-  const privateKey = readPrivateKey(key);
+  const { pem: key, privateKey } =
+    request.key === undefined ? generateKey() : { pem: request.key, privateKey: readPrivateKey(request.key) };
   const spki = publicKeyDer(privateKey);
   const identifier = keyIdentifier(spki);
   const name = writeName({ commonName });

@@ -33,6 +33,20 @@ export function generateKeyPair(): KeyPair {
   });
 }
 
+/** A private key that is about to be kept, with both halves at hand. */
+export interface FreshKey {
+  /** PKCS#8 in PEM. */
+  readonly pem: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+/** As `generateKeyPair`, for those who use the key at once: reading it back from PEM takes longer than making it. */
+export function generateKey(): FreshKey {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
+  return { pem: privateKey.export({ type: "pkcs8", format: "pem" }).toString(), privateKey, publicKey };
+}
+
 /** Reads a private key; ECDSA and RSA are accepted. */
 export function readPrivateKey(key: PrivateKey): KeyObject {
   let read: KeyObject;

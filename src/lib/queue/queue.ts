@@ -1,6 +1,8 @@
+/** The queue: what is known of every item, when it gets ready and who works on it. */
 import type { Clock } from "#lib/clock";
 import { type Backoff, backoffDelay, DEFAULT_BACKOFF } from "./backoff.ts";
 import { Heap } from "./heap.ts";
+import { Lines, type Passing } from "./lines.ts";
 
 /** Greater is more urgent. A change that somebody made overtakes what merely has to be looked through. */
 export const Priority = { normal: 0, background: -100 } as const;
@@ -12,20 +14,29 @@ export interface AddOptions {
   readonly after?: number;
   /** Wait as the item's failures demand; with `after` too, the shorter of both. */
   readonly rateLimited?: boolean;
+  /**
+   * Whom it belongs to, such as a cluster: groups of one priority take turns, however long one of them is. An item
+   * belongs to one group for good; all without a group make up one that has no limit.
+   */
+  readonly group?: string;
 }
 
-/** An item that was handed out, and the priority that a requeue should keep. */
+/** What a requeue may say. */
+export type RequeueOptions = Pick<AddOptions, "priority" | "group">;
+
+/** An item that was handed out, and what a requeue should keep. */
 export interface Taken<T> {
   readonly item: T;
   readonly priority: number;
+  readonly group?: string;
 }
 
 export interface Queue<T> {
   /** Asks for an item to be worked on. While it is worked on already, it comes again after `done`. */
   add(item: T, options?: AddOptions): void;
-  addAfter(item: T, ms: number, options?: Pick<AddOptions, "priority">): void;
+  addAfter(item: T, ms: number, options?: RequeueOptions): void;
   /** Adds after a delay that doubles with every call until `forget`. Answers the delay. */
-  addRateLimited(item: T, options?: Pick<AddOptions, "priority">): number;
+  addRateLimited(item: T, options?: RequeueOptions): number;
   /** Takes the next item, waiting for one; `undefined` once the queue is shut down. Call `done` afterwards. */
   get(): Promise<Taken<T> | undefined>;
   /** Takes the next item if one is ready now. */
@@ -35,19 +46,45 @@ export interface Queue<T> {
   /** The item's failures no longer count. */
   forget(item: T): void;
   failures(item: T): number;
+  /**
+   * Drops everything of a group that is not being worked on, and its failures. What is being worked on counts until
+   * `done`; whether it comes again is for its worker to say.
+   */
+  removeGroup(group: string): void;
   /** Hands out nothing more and takes nothing more; those who wait get `undefined`. */
   shutdown(): void;
-  /** Items that could be taken now. */
+  /** Items whose time has come and that nobody works on; the limit of their group may still hold them back. */
   readonly ready: number;
   /** Items that wait for their time. */
   readonly waiting: number;
   /** Items that were taken and are not done. */
   readonly running: number;
+  /** How many are ready at each priority; a priority at which nobody is may be missing. */
+  depths(): ReadonlyMap<number, number>;
+  /** For how many milliseconds each of the running items has been worked on. */
+  runningFor(): readonly number[];
+}
+
+/** Hears what happens in a queue, for those who count. Durations are milliseconds. */
+export interface QueueObserver {
+  /** An item is there that was not. */
+  added(): void;
+  /** An item was added for later. */
+  delayed(): void;
+  /** An item was taken; so long it had been ready. */
+  taken(waited: number): void;
+  /** The work on an item has ended; so long it took. */
+  finished(worked: number): void;
 }
 
 export interface QueueOptions {
   readonly clock: Clock;
   readonly backoff?: Backoff;
+  /** How many items of one group may be worked on at once; any number unless told. */
+  readonly groupLimit?: number;
+  /** How many items of a group go in a row when its turn has come; one unless told. */
+  readonly weightOf?: (group: string) => number;
+  readonly observer?: QueueObserver;
 }
 
 /** A queue without anything in it. */
@@ -57,7 +94,10 @@ export function createQueue<T>(options: QueueOptions): Queue<T> {
 
 interface Entry<T> {
   readonly item: T;
+  readonly group: string | undefined;
   priority: number;
+  /** When it joined its line, in milliseconds of the clock. */
+  readySince: number;
   /** When it gets ready, in milliseconds of the clock; `undefined` when it is. */
   readyAt: number | undefined;
 }
@@ -69,33 +109,50 @@ interface Appointment<T> {
   readonly order: number;
 }
 
-/**
- * An entry lies in `#entries` from `add` until it is taken; once ready, in the line of its priority too. Lines
- * are sets, which remember the order in which things came: whoever gets ready, or more urgent, goes to the end.
- */
+interface Work {
+  readonly group: string | undefined;
+  readonly since: number;
+}
+
+interface Failures {
+  readonly group: string | undefined;
+  count: number;
+}
+
+/** An entry lies in `#entries` from `add` until it is taken; once ready, in a line too. */
 class PriorityQueue<T> implements Queue<T> {
   readonly #clock: Clock;
   readonly #backoff: Backoff;
   readonly #entries = new Map<T, Entry<T>>();
-  readonly #lines = new Map<number, Set<Entry<T>>>();
+  readonly #lines: Lines<Entry<T>>;
   readonly #appointments = new Heap<Appointment<T>>((a, b) => a.at < b.at || (a.at === b.at && a.order < b.order));
-  readonly #running = new Set<T>();
-  readonly #failures = new Map<T, number>();
+  readonly #running = new Map<T, Work>();
+  readonly #runningOf = new Map<string, number>();
+  readonly #failures = new Map<T, Failures>();
+  readonly #groupLimit: number;
+  readonly #observer: QueueObserver | undefined;
+  readonly #passing: Passing<Entry<T>> = {
+    isOpen: (group) => group === undefined || (this.#runningOf.get(group) ?? 0) < this.#groupLimit,
+    isFree: ({ item }) => !this.#running.has(item),
+  };
   #getters: ((taken: Taken<T> | undefined) => void)[] = [];
   #order = 0;
   #waiting = 0;
   #shutdown = false;
   #alarm: { at: number; cancel: () => void } | undefined;
 
-  constructor({ clock, backoff = DEFAULT_BACKOFF }: QueueOptions) {
+  constructor({ clock, backoff = DEFAULT_BACKOFF, groupLimit, weightOf = () => 1, observer }: QueueOptions) {
     this.#clock = clock;
     this.#backoff = backoff;
+    this.#groupLimit = Math.max(1, groupLimit ?? Number.POSITIVE_INFINITY);
+    this.#lines = new Lines(weightOf);
+    this.#observer = observer;
   }
 
   get ready(): number {
     this.#promote();
     let count = this.#entries.size - this.#waiting;
-    for (const item of this.#running) {
+    for (const item of this.#running.keys()) {
       const again = this.#entries.get(item);
       if (again && again.readyAt === undefined) count--;
     }
@@ -111,20 +168,31 @@ class PriorityQueue<T> implements Queue<T> {
     return this.#running.size;
   }
 
-  add(item: T, { priority = Priority.normal, after = 0, rateLimited = false }: AddOptions = {}): void {
-    if (this.#shutdown) return;
-    const limit = rateLimited ? this.#fail(item) : after;
-    this.#place(item, priority, rateLimited && after > 0 ? Math.min(after, limit) : limit);
+  depths(): ReadonlyMap<number, number> {
+    this.#promote();
+    return this.#lines.sizes(this.#passing.isFree);
   }
 
-  addAfter(item: T, ms: number, options: Pick<AddOptions, "priority"> = {}): void {
+  runningFor(): readonly number[] {
+    const now = this.#now();
+    return [...this.#running.values()].map(({ since }) => now - since);
+  }
+
+  add(item: T, options: AddOptions = {}): void {
+    if (this.#shutdown) return;
+    const { after = 0, rateLimited = false } = options;
+    const limit = rateLimited ? this.#fail(item, options) : after;
+    this.#place(item, options, rateLimited && after > 0 ? Math.min(after, limit) : limit);
+  }
+
+  addAfter(item: T, ms: number, options: RequeueOptions = {}): void {
     this.add(item, { ...options, after: ms });
   }
 
-  addRateLimited(item: T, { priority = Priority.normal }: Pick<AddOptions, "priority"> = {}): number {
+  addRateLimited(item: T, options: RequeueOptions = {}): number {
     if (this.#shutdown) return 0;
-    const delay = this.#fail(item);
-    this.#place(item, priority, delay);
+    const delay = this.#fail(item, options);
+    this.#place(item, options, delay);
     return delay;
   }
 
@@ -140,17 +208,23 @@ class PriorityQueue<T> implements Queue<T> {
   tryGet(): Taken<T> | undefined {
     if (this.#shutdown) return undefined;
     this.#promote();
-    const entry = this.#next();
+    const entry = this.#lines.take(this.#passing);
     if (!entry) return undefined;
-    const { item, priority } = entry;
-    this.#leaveLine(entry);
+    const { item, priority, group, readySince } = entry;
+    const since = this.#now();
     this.#entries.delete(item);
-    this.#running.add(item);
-    return { item, priority };
+    this.#running.set(item, { group, since });
+    if (group !== undefined) this.#runningOf.set(group, (this.#runningOf.get(group) ?? 0) + 1);
+    this.#observer?.taken(since - readySince);
+    return { item, priority, ...(group !== undefined && { group }) };
   }
 
   done(item: T): void {
+    const work = this.#running.get(item);
+    if (!work) return;
     this.#running.delete(item);
+    if (work.group !== undefined) this.#release(work.group);
+    this.#observer?.finished(this.#now() - work.since);
     this.#handOut();
   }
 
@@ -159,7 +233,20 @@ class PriorityQueue<T> implements Queue<T> {
   }
 
   failures(item: T): number {
-    return this.#failures.get(item) ?? 0;
+    return this.#failures.get(item)?.count ?? 0;
+  }
+
+  removeGroup(group: string): void {
+    for (const entry of [...this.#entries.values()]) {
+      if (entry.group !== group) continue;
+      this.#entries.delete(entry.item);
+      if (entry.readyAt === undefined) this.#lines.leave(entry);
+      else this.#waiting--;
+      entry.readyAt = undefined; // makes its appointments void
+    }
+    this.#appointments.retain(({ entry, at }) => entry.readyAt === at);
+    for (const [item, failures] of this.#failures) if (failures.group === group) this.#failures.delete(item);
+    this.#setAlarm();
   }
 
   shutdown(): void {
@@ -176,18 +263,34 @@ class PriorityQueue<T> implements Queue<T> {
     for (const resolve of getters) resolve(undefined);
   }
 
-  #fail(item: T): number {
-    const failures = this.failures(item);
-    this.#failures.set(item, failures + 1);
-    return backoffDelay(this.#backoff, failures);
+  #now(): number {
+    return this.#clock.now().getTime();
   }
 
-  #place(item: T, priority: number, after: number): void {
+  #release(group: string): void {
+    const left = (this.#runningOf.get(group) ?? 1) - 1;
+    if (left > 0) this.#runningOf.set(group, left);
+    else this.#runningOf.delete(group);
+  }
+
+  #fail(item: T, { group }: RequeueOptions): number {
+    const failures = this.#failures.get(item) ?? { group, count: 0 };
+    this.#failures.set(item, failures);
+    return backoffDelay(this.#backoff, failures.count++);
+  }
+
+  #place(item: T, { priority = Priority.normal, group }: RequeueOptions, after: number): void {
     this.#promote(); // what got ready in the meantime stands before what comes now
-    const readyAt = after > 0 ? this.#clock.now().getTime() + after : undefined;
+    const now = this.#now();
+    const readyAt = after > 0 ? now + after : undefined;
     const known = this.#entries.get(item);
-    if (known) this.#revise(known, priority, readyAt);
-    else this.#insert({ item, priority, readyAt });
+    if (after > 0) this.#observer?.delayed();
+    if (known) {
+      this.#revise(known, priority, readyAt);
+    } else {
+      this.#observer?.added();
+      this.#insert({ item, group, priority, readyAt, readySince: now });
+    }
     this.#handOut();
   }
 
@@ -204,9 +307,9 @@ class PriorityQueue<T> implements Queue<T> {
   #revise(entry: Entry<T>, priority: number, readyAt: number | undefined): void {
     if (priority > entry.priority) {
       const inLine = entry.readyAt === undefined;
-      if (inLine) this.#leaveLine(entry);
+      if (inLine) this.#lines.leave(entry);
       entry.priority = priority;
-      if (inLine) this.#joinLine(entry);
+      if (inLine) this.#lines.join(entry);
     }
     if (entry.readyAt === undefined || (readyAt !== undefined && readyAt >= entry.readyAt)) return;
     entry.readyAt = readyAt;
@@ -245,26 +348,8 @@ class PriorityQueue<T> implements Queue<T> {
   }
 
   #joinLine(entry: Entry<T>): void {
-    const line = this.#lines.get(entry.priority);
-    if (line) line.add(entry);
-    else this.#lines.set(entry.priority, new Set([entry]));
-  }
-
-  #leaveLine(entry: Entry<T>): void {
-    const line = this.#lines.get(entry.priority);
-    line?.delete(entry);
-    if (line?.size === 0) this.#lines.delete(entry.priority);
-  }
-
-  /** The first of the most urgent line, passing over those that are being worked on. */
-  #next(): Entry<T> | undefined {
-    const priorities = [...this.#lines.keys()].sort((a, b) => b - a);
-    for (const priority of priorities) {
-      for (const entry of this.#lines.get(priority) ?? []) {
-        if (!this.#running.has(entry.item)) return entry;
-      }
-    }
-    return undefined;
+    entry.readySince = this.#now();
+    this.#lines.join(entry);
   }
 
   #handOut(): void {
