@@ -6,6 +6,7 @@ export { type CrdOptions, type CrdVersionOptions, crd } from "./crd.ts";
 export {
   API_APPROVED_ANNOTATION,
   CLEANUP_FINALIZER,
+  type ConversionReview,
   type CustomResourceColumn,
   type CustomResourceConversion,
   CustomResourceDefinition,

@@ -1,4 +1,5 @@
-import { type ConditionStatus, type KubeObject, kind } from "#api/meta";
+import type { WebhookClientConfig } from "#api/admissionregistration";
+import { type ConditionStatus, type DynamicObject, type KubeObject, kind, type Status } from "#api/meta";
 import type { OpenApiSchema } from "#api/schema";
 
 export interface CustomResourceDefinition extends KubeObject {
@@ -62,13 +63,17 @@ export interface CustomResourceColumn {
 export interface CustomResourceConversion {
   strategy: "None" | "Webhook";
   webhook?: {
-    clientConfig?: {
-      url?: string;
-      service?: { namespace: string; name: string; path?: string; port?: number };
-      caBundle?: string;
-    };
+    clientConfig?: WebhookClientConfig;
     conversionReviewVersions?: string[];
   };
+}
+
+/** What a conversion webhook is asked, and what it answers. */
+export interface ConversionReview {
+  apiVersion: string;
+  kind: "ConversionReview";
+  request?: { uid: string; desiredAPIVersion: string; objects: DynamicObject[] };
+  response?: { uid: string; convertedObjects?: DynamicObject[]; result: Partial<Status> };
 }
 
 export interface CustomResourceDefinitionStatus {

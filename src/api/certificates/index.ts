@@ -39,6 +39,9 @@ export interface CertificateRequestCondition {
 
 export const Signer = {
   kubeApiserverClient: "kubernetes.io/kube-apiserver-client",
+  kubeApiserverClientKubelet: "kubernetes.io/kube-apiserver-client-kubelet",
+  kubeletServing: "kubernetes.io/kubelet-serving",
+  legacyUnknown: "kubernetes.io/legacy-unknown",
 } as const;
 
 export const KeyUsage = {

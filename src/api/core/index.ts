@@ -1,5 +1,8 @@
-/** The core group (`v1`): namespaces, secrets, service accounts and nodes, with the fields that Capstan reads or writes. */
+/** The core group (`v1`): namespaces, secrets, service accounts, nodes, Pods and Services, with the fields that Capstan reads or writes. */
 import { type KubeObject, kind } from "#api/meta";
+
+export * from "./pod.ts";
+export * from "./service.ts";
 
 export interface Namespace extends KubeObject {
   spec?: { finalizers?: string[] };
@@ -56,16 +59,25 @@ export const ServiceAccount = kind<ServiceAccount>({
 });
 
 export interface Node extends KubeObject {
-  spec?: { unschedulable?: boolean; podCIDR?: string; providerID?: string };
+  spec?: { unschedulable?: boolean; podCIDR?: string; providerID?: string; taints?: Taint[] };
   status?: {
+    phase?: string;
     capacity?: Record<string, string | number>;
     allocatable?: Record<string, string | number>;
     conditions?: NodeCondition[];
     addresses?: { type: string; address: string }[];
+    daemonEndpoints?: { kubeletEndpoint?: { Port: number } };
     nodeInfo?: Record<string, string>;
   };
 }
 export const Node = kind<Node>({ group: "", version: "v1", kind: "Node", plural: "nodes", namespaced: false });
+
+export interface Taint {
+  key: string;
+  value?: string;
+  effect: "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+  timeAdded?: string;
+}
 
 export interface NodeCondition {
   type: string;
