@@ -1,11 +1,11 @@
-import { cpSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Disk } from "./directory.ts";
 import { openStore, type Store, type Stored, type StoreEvent } from "./index.ts";
+import { CRASH_POINTS, type CrashPoint, storyOf } from "./testing/crash-points.ts";
+import { crashRun } from "./testing/crash-run.ts";
 
 const object = (data: unknown): Stored => ({ apiVersion: "v1", kind: "T", metadata: { name: "x" }, data });
 
@@ -17,93 +17,14 @@ afterEach(async () => {
   await fs.rm(dir, { recursive: true, force: true });
 });
 
-/**
- * Calls `onStep` between any two changes of the disk, and in the middle of each write. Changes take turns, because the
- * log and a snapshot are written side by side, and a copy must not be made while something else moves.
- */
-function steppedDisk(onStep: () => void): Disk {
-  let turn: Promise<unknown> = Promise.resolve();
-  const stepped =
-    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
-    (...args: A): Promise<R> => {
-      const mine = turn.then(async () => {
-        onStep();
-        const result = await call(...args);
-        onStep();
-        return result;
-      });
-      turn = mine.catch(() => {});
-      return mine;
-    };
-  const open: Disk["open"] = async (path, ...rest) => {
-    const handle = await fs.open(path, ...rest);
-    const halved = async (bytes: Buffer, offset: number, length: number, position: number) => {
-      const half = Math.floor(length / 2);
-      await handle.write(bytes, offset, half, position);
-      onStep();
-      await handle.write(bytes, offset + half, length - half, position + half);
-      return { bytesWritten: length, buffer: bytes };
-    };
-    return new Proxy(handle, {
-      get(target, property) {
-        if (property === "write") return stepped(halved);
-        const value = Reflect.get(target, property, target);
-        if (typeof value !== "function") return value;
-        return property === "truncate" || property === "writeFile" ? stepped(value.bind(target)) : value.bind(target);
-      },
-    });
-  };
-  const { rename, rm } = fs;
-  return { ...fs, open: stepped(open) as Disk["open"], rename: stepped(rename), rm: stepped(rm) as Disk["rm"] };
-}
+/** Enough that every point meets a killed process, a power cut, and both ways to acknowledge. */
+const SEEDS = 6;
 
-describe("a crash at any moment", () => {
-  it("loses nothing that was acknowledged and gives no revision out twice", async () => {
-    const work = join(dir, "work");
-    const acknowledged = new Map<string, { revision: number; data: unknown }>();
-    /** The directory as it was at some moment, and what had been acknowledged by then. */
-    const crashes: { copy: string; acknowledged: typeof acknowledged }[] = [];
-    const disk = steppedDisk(() => {
-      const copy = join(dir, `crash-${crashes.length}`);
-      cpSync(work, copy, { recursive: true });
-      crashes.push({ copy, acknowledged: new Map(acknowledged) });
-    });
-    await fs.mkdir(work);
-    const store = await openStore({ dir: work, durability: "sync", disk, snapshotAfter: 600 });
-    const byRevision = new Map<number, string>();
-    store.subscribe(({ revision, key, object }) => byRevision.set(revision, `${key} ${object.data}`));
-    for (let round = 0; round < 12; round++) {
-      const write = async (key: string) => {
-        const data = `${key} of round ${round}`.padEnd(40);
-        const stored = await store.write("things", key, () => object(data));
-        acknowledged.set(key, { revision: Number(stored?.metadata.resourceVersion), data });
-      };
-      await Promise.all([write(`a${round % 4}`), write("b"), write("b")]);
+describe("a crash at", () => {
+  it.each(Object.entries(CRASH_POINTS) as [CrashPoint, string][])("%s loses nothing (%s)", async (point) => {
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      expect(await crashRun({ points: storyOf(point), seed }), `seed ${seed}`).toContain(point);
     }
-    await store.close();
-    expect(crashes.length).toBeGreaterThan(50);
-
-    const reached = new Set<number>();
-    for (const crash of crashes) {
-      // The copy's lock names this very process, which is alive; the one that crashed was not.
-      await fs.rm(join(crash.copy, "lock"), { force: true });
-      const survivor = await openStore({ dir: crash.copy, durability: "os", warn: () => {} });
-      for (const [key, { revision, data }] of crash.acknowledged) {
-        const found = survivor.get("things", key);
-        const foundRevision = Number(found?.metadata.resourceVersion);
-        expect(foundRevision).toBeGreaterThanOrEqual(revision);
-        if (foundRevision === revision) expect(found?.data).toBe(data);
-        else expect(byRevision.get(foundRevision)).toBe(`${key} ${found?.data}`);
-        expect(survivor.revision).toBeGreaterThanOrEqual(revision);
-      }
-      const { revision } = survivor;
-      reached.add(revision);
-      const next = await survivor.write("things", "next", () => object(null));
-      expect(next?.metadata.resourceVersion).toBe(String(revision + 1));
-      await survivor.close();
-      await fs.rm(crash.copy, { recursive: true });
-    }
-    expect(reached.size).toBeGreaterThan(12);
   });
 });
 

@@ -3,8 +3,9 @@
  * one revision counter, and the recent past for watches and for lists of an earlier revision.
  */
 export { DirectoryInUse, StoreDamaged, StoreError } from "./errors.ts";
+export { Generations } from "./generations.ts";
 export type { HistoryLimits } from "./history.ts";
 export { holderOfDirectory, lockDirectory } from "./lock.ts";
 export { openStore, type StoreOptions } from "./open.ts";
-export { storedBytes } from "./stored-bytes.ts";
+export { passingBytes, storedBytes } from "./stored-bytes.ts";
 export { Compacted, type Durability, type ListResult, type Store, type Stored, type StoreEvent } from "./types.ts";

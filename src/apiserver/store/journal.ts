@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from "node:timers/promises";
 import type { Directory } from "./directory.ts";
 import { messageOf } from "./errors.ts";
 import { Log } from "./log.ts";
@@ -7,6 +8,8 @@ import type { Capture } from "./state.ts";
 
 /** Where batches go before they count. */
 export interface Journal {
+  /** Resolves when it is time to close a batch that was just opened: others may be about to write as well. */
+  gathered(): Promise<void>;
   /** Resolves when the batch is as durable as it was asked to be. Only one at a time. */
   append(batch: Batch, lines: readonly Buffer[]): Promise<void>;
   /** Whether replaying the log would take so much longer than reading a snapshot that one is due. */
@@ -20,6 +23,7 @@ export interface Journal {
 
 /** Keeps nothing: for clusters that may be forgotten. */
 export const memoryJournal: Journal = {
+  gathered: async () => {},
   append: async () => {},
   isSnapshotDue: false,
   beginSnapshot: async () => {},
@@ -67,6 +71,14 @@ export class DiskJournal implements Journal {
     this.#snapshotBytes = options.snapshotBytes;
     this.#earlierBytes = options.logBytes - options.log.size;
     this.#warn = options.warn;
+  }
+
+  /**
+   * Requests that arrive together are worked on one after the other in one turn. Waiting for its end makes one record
+   * of them, where the first would go alone: half as many writes and syncs under load, and no time lost without.
+   */
+  gathered(): Promise<void> {
+    return endOfTurn();
   }
 
   append(batch: Batch, lines: readonly Buffer[]): Promise<void> {

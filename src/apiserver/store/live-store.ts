@@ -167,7 +167,7 @@ export class LiveStore implements Store {
 
   /** One batch after the other as long as there is something to write. Never rejects. */
   async #flush(): Promise<void> {
-    await undefined; // what else is written in this turn comes into the first batch
+    await this.#journal.gathered();
     while (this.#waiting.length > 0) {
       const batch = this.#nextBatch();
       const at = this.#clock.now().getTime();

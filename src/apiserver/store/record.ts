@@ -28,7 +28,8 @@ export interface Change {
   readonly object?: Stored;
 }
 
-const LINE_END = Buffer.from("}\n");
+/** The end of an object in a line, and of the line. */
+export const LINE_END = Buffer.from("}\n");
 
 /** The line of the log that tells of an event. */
 export function lineOf({ type, revision, resource, key, object }: StoreEvent): Buffer {

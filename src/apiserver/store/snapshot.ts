@@ -3,11 +3,12 @@
  * Without that last line it is not whole.
  */
 import { crc32 } from "node:zlib";
-import { isObject, parseJson, stringifyJson } from "#lib/json";
+import { isObject, parseJson } from "#lib/json";
 import type { DataFile, Directory, Disk } from "./directory.ts";
 import { messageOf, StoreDamaged } from "./errors.ts";
-import { isStored } from "./record.ts";
+import { isStored, LINE_END } from "./record.ts";
 import type { Capture } from "./state.ts";
+import { passingBytes } from "./stored-bytes.ts";
 import type { Stored } from "./types.ts";
 
 /** As much text as is made between two turns of the event loop: about a millisecond of work. */
@@ -24,24 +25,31 @@ export async function writeSnapshot(
 ): Promise<number> {
   let size = 0;
   await directory.writeWhole(directory.snapshotPath(revision), async (write) => {
-    let [slice, checksum, count] = [`{"snapshot":${revision}}\n`, 0, 0];
+    let [slice, sliceSize, checksum, count] = [[] as Buffer[], 0, 0, 0];
+    const add = (bytes: Buffer) => {
+      slice.push(bytes);
+      sliceSize += bytes.length;
+    };
     const flush = async () => {
-      const bytes = Buffer.from(slice);
+      const bytes = Buffer.concat(slice, sliceSize);
       checksum = crc32(bytes, checksum);
       size += bytes.length;
-      slice = "";
+      [slice, sliceSize] = [[], 0];
       await write(bytes);
     };
+    add(Buffer.from(`{"snapshot":${revision}}\n`));
     for (const { resource, keys, objects } of captures) {
       const head = `{"resource":${JSON.stringify(resource)},"key":`;
       for (const [index, key] of keys.entries()) {
-        slice += `${head}${JSON.stringify(key)},"object":${stringifyJson(objects[index])}}\n`;
+        add(Buffer.from(`${head}${JSON.stringify(key)},"object":`));
+        add(passingBytes(objects[index] as Stored));
+        add(LINE_END);
         count++;
-        if (slice.length >= SLICE) await flush();
+        if (sliceSize >= SLICE) await flush();
       }
     }
     await flush();
-    slice = `${TRAILER}${count},"crc":${checksum}}\n`;
+    add(Buffer.from(`${TRAILER}${count},"crc":${checksum}}\n`));
     await flush();
   });
   return size;
