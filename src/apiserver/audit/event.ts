@@ -20,6 +20,8 @@ export interface AuditedRequest {
   readonly user?: UserInfo | undefined;
   readonly object?: AuditedObject | undefined;
   readonly decision?: { readonly allowed: boolean; readonly reason: string } | undefined;
+  /** Remarks of those who had a say. */
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly code?: number | undefined;
   /** The Status of a request that failed. */
   readonly failure?: Status | undefined;
@@ -83,6 +85,7 @@ export function auditEvent(request: AuditedRequest, stage: Stage, now: Date): Au
     event.annotations = {
       "authorization.k8s.io/decision": decision.allowed ? "allow" : "forbid",
       "authorization.k8s.io/reason": decision.reason,
+      ...request.annotations,
     };
   }
   return event;

@@ -10,7 +10,8 @@ export function auditObserver(audit: AuditLog, clock: Clock): ExchangeObserver {
     const { info, createdName } = exchange;
     const isNamed = info.resource?.name !== undefined || createdName === undefined;
     const object = isNamed || !info.resource ? info.resource : { ...info.resource, name: createdName };
-    const { auditId, receivedAt, uri, userAgent, sourceIp, caller, user, decision, code, failure } = exchange;
+    const { auditId, receivedAt, uri, userAgent, sourceIp, caller, user, decision, code, failure, annotations } =
+      exchange;
     audit.record(
       auditEvent(
         {
@@ -24,6 +25,7 @@ export function auditObserver(audit: AuditLog, clock: Clock): ExchangeObserver {
           user,
           object,
           decision,
+          annotations,
           code,
           failure,
         },

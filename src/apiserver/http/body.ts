@@ -1,13 +1,14 @@
 /** Request bodies: read within bounds, decoded by their content type. */
-import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
-import { CORE_SCHEMA, load as loadYaml } from "js-yaml";
 import type { DynamicObject } from "#api/meta";
 import type { Clock } from "#lib/clock";
 import { isObject, parseJson } from "#lib/json";
-import { badRequest, timedOut, tooLarge, unsupportedMediaType } from "../errors.ts";
+import { ApiError, badRequest, timedOut, tooLarge, unsupportedMediaType } from "../errors.ts";
 import { decodeProtobuf } from "../types/index.ts";
+import { endOfString } from "./json-text.ts";
+import type { Request } from "./messages.ts";
 import { PROTOBUF } from "./negotiation.ts";
+import { repeatedFields } from "./repeated-fields.ts";
+import { parseYaml } from "./yaml.ts";
 
 /** As kube-apiserver: room for an object of etcd's size in the most wasteful encoding. */
 const LARGEST_BODY = 3 * 1024 * 1024;
@@ -22,7 +23,7 @@ const PATIENCE_MS = 60_000;
  * All of the body, or 413, or 504 when it takes too long. What is left of a body that is too large runs off unread, so
  * that the client, still busy sending, gets to hear the answer.
  */
-export function readBody(request: IncomingMessage | Http2ServerRequest, clock: Clock): Promise<Buffer> {
+export function readBody(request: Request, clock: Clock): Promise<Buffer> {
   let cancel = () => {};
   const read = new Promise<Buffer>((resolve, reject) => {
     cancel = clock.after(PATIENCE_MS, () => reject(timedOut("the body of the request takes too long")));
@@ -49,19 +50,32 @@ export function readBody(request: IncomingMessage | Http2ServerRequest, clock: C
   return read.finally(cancel);
 }
 
-/** The object in a body. Custom kinds have no protobuf form. */
+export interface DecodeOptions {
+  /** Custom kinds have no protobuf form. */
+  readonly protobuf: boolean;
+  /** Is told of every field that the body has twice, in words; the last one counts. */
+  readonly repeated?: (text: string) => void;
+}
+
+/** The object in a body. */
 export function decodeObject(
   body: Buffer,
   contentType: string | undefined,
-  options: { protobuf: boolean },
+  { protobuf, repeated = () => {} }: DecodeOptions,
 ): DynamicObject {
   const type = mediaTypeOf(contentType);
-  const accepted = ["application/json", "application/yaml", ...(options.protobuf ? [PROTOBUF] : [])];
+  const accepted = ["application/json", "application/yaml", ...(protobuf ? [PROTOBUF] : [])];
   if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
   if (type === PROTOBUF) return decodeProtobuf(body).object as unknown as DynamicObject;
-  const value = type === "application/yaml" ? parseYaml(textOf(body)) : parseText(body);
+  const value = type === "application/yaml" ? readYaml(textOf(body), repeated) : readJson(body, repeated);
   if (!isObject(value)) throw badRequest("the body of the request must be an object");
   return value as unknown as DynamicObject;
+}
+
+function readJson(body: Buffer, repeated: (text: string) => void): unknown {
+  const value = parseText(body);
+  for (const path of repeatedFields(body.toString("utf8"))) repeated(`duplicate field ${JSON.stringify(path)}`);
+  return value;
 }
 
 /** JSON as text, whatever it holds: patches are arrays as well as objects. */
@@ -91,15 +105,16 @@ export function textOf(body: Buffer): string {
   }
 }
 
-function parseYaml(text: string): unknown {
-  let value: unknown;
+function readYaml(text: string, repeated: (text: string) => void): unknown {
   try {
-    value = loadYaml(text, { schema: CORE_SCHEMA }); // no dates: JSON has none either
+    const { value, repetition } = parseYaml(text);
+    if (repetition !== undefined) repeated(repetition);
+    refuseGrowth(value, text.length);
+    return value;
   } catch (error) {
+    if (error instanceof ApiError) throw error;
     throw badRequest(`the body of the request is not YAML: ${messageOf(error)}`);
   }
-  refuseGrowth(value, text.length);
-  return value;
 }
 
 /** Aliases make a tree out of a few bytes that fills the memory; without them every node takes a byte at least. */
@@ -117,13 +132,9 @@ function refuseGrowth(root: unknown, most: number): void {
 /** Counts open brackets outside of strings, in one pass, before anything recursive sees the text. */
 export function refuseDepth(text: string): void {
   let depth = 0;
-  let quoted = false;
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
-    if (quoted) {
-      if (char === 0x5c) at++;
-      else if (char === 0x22) quoted = false;
-    } else if (char === 0x22) quoted = true;
+    if (char === 0x22) at = endOfString(text, at);
     else if (char === 0x5b || char === 0x7b) {
       if (++depth > DEEPEST_BODY)
         throw badRequest(`the body of the request is nested deeper than ${DEEPEST_BODY} levels`);

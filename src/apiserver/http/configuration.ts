@@ -1,17 +1,16 @@
 /** The body of an apply: YAML, of which JSON is a part. */
-import { CORE_SCHEMA, load as loadYaml, YAMLException } from "js-yaml";
+import { YAMLException } from "js-yaml";
 import { parseJson } from "#lib/json";
 import { badRequest } from "../errors.ts";
 import { refuseDepth, textOf } from "./body.ts";
+import { repeatedFields } from "./repeated-fields.ts";
+import { parseYaml } from "./yaml.ts";
 
 export interface Configuration {
   readonly value: unknown;
   /** What is wrong with it that can be overlooked: a key that comes twice. */
   readonly flaw?: string;
 }
-
-/** Dates stay the text they are, as in every Kubernetes manifest. */
-const OPTIONS = { schema: CORE_SCHEMA };
 
 /** Deeper, or by its aliases wider, than any configuration that a person writes. */
 const DEEPEST = 500;
@@ -23,18 +22,17 @@ export function parseConfiguration(body: Buffer): Configuration {
   if (/^\s*\{/.test(text)) {
     refuseDepth(text);
     try {
-      return { value: parseJson(text) };
+      const value = parseJson(text);
+      if (repeatedFields(text).length === 0) return { value };
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error; // flow YAML begins like JSON
     }
   }
   try {
-    return { value: bounded(loadYaml(text, OPTIONS)) };
+    const { value, repetition } = parseYaml(text);
+    return { value: bounded(value), ...(repetition !== undefined && { flaw: repetition }) };
   } catch (error) {
-    const flaw = messageOf(error);
-    if (!flaw.startsWith("duplicated mapping key"))
-      throw badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${flaw}`);
-    return { value: bounded(loadYaml(text, { ...OPTIONS, json: true })), flaw };
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${messageOf(error)}`);
   }
 }
 

@@ -13,6 +13,7 @@ export interface Exchange {
   readonly uri: string;
   readonly info: RequestInfo;
   readonly userAgent: string | undefined;
+  readonly contentType?: string | undefined;
   readonly sourceIp: string | undefined;
   /** Who came. */
   caller?: UserInfo;
@@ -23,6 +24,8 @@ export interface Exchange {
   target?: Target;
   /** The name of an object that the request created. */
   createdName?: string;
+  /** Remarks of those who had a say, for the audit log. */
+  annotations?: Readonly<Record<string, string>>;
   code?: number;
   failure?: Status;
 }
@@ -35,7 +38,10 @@ export interface ExchangeObserver {
   completed(exchange: Exchange): void;
 }
 
-/** Watches last until somebody has enough: they are neither counted as in flight nor timed. */
+/** Parts of a Pod that are streams. */
+const STREAMS: ReadonlySet<string> = new Set(["attach", "exec", "log", "portforward", "proxy"]);
+
+/** Watches and streams last until somebody has enough: they are neither counted as in flight nor timed. */
 export function isLongRunning({ info }: Pick<Exchange, "info">): boolean {
-  return info.resource !== undefined && info.verb === "watch";
+  return info.resource !== undefined && (info.verb === "watch" || STREAMS.has(info.resource.subresource ?? ""));
 }

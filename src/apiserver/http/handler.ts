@@ -4,25 +4,23 @@
  * Whatever becomes of it, those who keep account are told.
  */
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
 import type { Clock } from "#lib/clock";
+import { isWireDuration } from "#lib/duration";
 import type { Logger } from "#lib/log";
 import { type Attributes, type Authenticator, type Authorizer, accessDenied } from "../auth/index.ts";
-import { ApiError, noSuchResource, unauthorized } from "../errors.ts";
+import { ApiError, badRequest, noSuchResource, unauthorized } from "../errors.ts";
 import type { RegistryDependencies, Target } from "../registry/index.ts";
 import type { Catalog, UserInfo } from "../resource.ts";
 import { readBody } from "./body.ts";
 import { type Exchange, type ExchangeObserver, isLongRunning } from "./exchange.ts";
 import { impersonated } from "./impersonation.ts";
 import { FLOW_HEADERS, type Limiter } from "./limiter.ts";
+import type { Peer, Request, Response } from "./messages.ts";
 import { negotiate } from "./negotiation.ts";
 import { isHealthPage, type Pages } from "./pages.ts";
 import { type RequestInfo, type ResourcePath, requestInfo } from "./request-info.ts";
 import { isOurFault, serveResource } from "./resource-requests.ts";
-import { type Response, sendError, sendText, writable } from "./response.ts";
-
-export type Request = IncomingMessage | Http2ServerRequest;
+import { sendError, sendText } from "./response.ts";
 
 export interface HandlerDependencies {
   readonly registry: RegistryDependencies;
@@ -60,13 +58,13 @@ export function createHandler(dependencies: HandlerDependencies): (request: Requ
         leaveUnread(request, response);
         sendError(response, error, negotiatedForError(request));
       } catch {
-        response.destroy?.();
+        response.destroy();
       }
     });
     // A client that leaves does not stop a write: what became of it is known when both are over.
     Promise.all([served, closed])
       .then(() => {
-        exchange.code = writable(response).statusCode;
+        exchange.code = response.statusCode;
         for (const observer of observers) observer.completed(exchange);
       })
       .catch((error: unknown) => log.error("cannot keep account of a request", { error }));
@@ -102,7 +100,8 @@ function exchangeOf(request: Request, clock: Clock): Exchange {
     uri: request.url ?? "/",
     info: requestInfo(request.method ?? "GET", request.url ?? "/"),
     userAgent: headerOf(request, "user-agent"),
-    sourceIp: request.socket?.remoteAddress,
+    contentType: headerOf(request, "content-type"),
+    sourceIp: peerOf(request).address,
   };
 }
 
@@ -110,7 +109,8 @@ function exchangeOf(request: Request, clock: Clock): Exchange {
 function leaveUnread(request: Request, response: Response): void {
   if (request.complete) return;
   request.resume();
-  if ("stream" in response) response.once("finish", () => response.stream.close());
+  const { stream } = response;
+  if (stream) stream.once("finish", () => stream.close());
   else if (!response.headersSent) response.setHeader("Connection", "close");
 }
 
@@ -123,10 +123,10 @@ async function serve(
 ): Promise<void> {
   const { authenticator, authorizer, limiter } = dependencies;
   const { info } = exchange;
-  const out = writable(response);
-  out.setHeader("Audit-Id", exchange.auditId);
-  out.setHeader("Cache-Control", "no-cache, private");
+  response.setHeader("Audit-Id", exchange.auditId);
+  response.setHeader("Cache-Control", "no-cache, private");
 
+  if (!isLongRunning(exchange)) refuseBadTimeout(info);
   exchange.caller = await authenticate(authenticator, request);
   const user = impersonated({
     headers: request.headers,
@@ -135,7 +135,7 @@ async function serve(
   });
   exchange.user = user;
 
-  for (const [name, value] of FLOW_HEADERS) out.setHeader(name, value);
+  for (const [name, value] of FLOW_HEADERS) response.setHeader(name, value);
   if (isLongRunning(exchange) || isHealthPage(info.path)) {
     return route(dependencies, exchange, user, request, response, gone);
   }
@@ -145,6 +145,14 @@ async function serve(
   } finally {
     leave();
   }
+}
+
+/** How long a client will wait is its own business, as long as it says so in a way that can be read. */
+function refuseBadTimeout({ query }: RequestInfo): void {
+  const timeout = query.get("timeout");
+  if (!timeout || isWireDuration(timeout)) return;
+  const reason = `time: invalid duration ${JSON.stringify(timeout)}`;
+  throw badRequest(`invalid timeout specified in the request URL - ${reason}`);
 }
 
 /** A request that has its place: may it, and who answers it? */
@@ -164,7 +172,13 @@ async function route(
 
   if (!info.resource) {
     pages.serve(
-      { method, info, accept: headerOf(request, "accept"), ifNoneMatch: headerOf(request, "if-none-match") },
+      {
+        method,
+        info,
+        base: request.base ?? "",
+        accept: headerOf(request, "accept"),
+        ifNoneMatch: headerOf(request, "if-none-match"),
+      },
       response,
     );
     return;
@@ -196,6 +210,9 @@ async function route(
       created: (name) => {
         exchange.createdName = name;
       },
+      annotate: (key, value) => {
+        exchange.annotations = { ...exchange.annotations, [key]: value };
+      },
     },
     response,
   );
@@ -208,7 +225,7 @@ function isRead({ method = "GET" }: Request): boolean {
 async function authenticate(authenticator: Authenticator, request: Request): Promise<UserInfo> {
   const authorization = headerOf(request, "authorization");
   const bearerToken = /^Bearer\s+(.*)$/i.exec(authorization ?? "")?.[1]?.trim();
-  const peerCertificate = certificateOf(request);
+  const { certificate: peerCertificate } = peerOf(request);
   const user = await authenticator.authenticate({
     ...(peerCertificate && { peerCertificate }),
     ...(bearerToken && { bearerToken }),
@@ -217,21 +234,24 @@ async function authenticate(authenticator: Authenticator, request: Request): Pro
   return user ?? ANONYMOUS;
 }
 
-interface TlsPeer {
-  getPeerX509Certificate?(): { raw: Buffer } | undefined;
+interface Caller {
+  readonly address: string | undefined;
+  /** In DER. */
+  readonly certificate: Buffer | undefined;
 }
 
-/** Asked once for each connection: the answer cannot change, and asking takes longer than a small read. */
-const certificates = new WeakMap<object, Buffer | null>();
+/** Asked once for each connection: the answers cannot change, and asking takes longer than a small read. */
+const peers = new WeakMap<object, Caller>();
 
-function certificateOf(request: Request): Buffer | undefined {
-  const connection = ("stream" in request && request.stream.session) || request.socket;
-  const known = certificates.get(connection);
-  if (known !== undefined) return known ?? undefined;
-  const { socket } = "stream" in request && request.stream.session ? request.stream.session : request;
-  const found = (socket as unknown as TlsPeer).getPeerX509Certificate?.()?.raw;
-  certificates.set(connection, found ?? null);
-  return found;
+function peerOf({ stream, socket }: Request): Caller {
+  const connection = stream?.session ?? socket;
+  if (!connection) return { address: undefined, certificate: undefined }; // it is gone already
+  const known = peers.get(connection);
+  if (known) return known;
+  const secured: Peer | undefined = stream?.session?.socket ?? socket;
+  const peer = { address: secured?.remoteAddress, certificate: secured?.getPeerX509Certificate?.()?.raw };
+  peers.set(connection, peer);
+  return peer;
 }
 
 function attributesOf(user: UserInfo, { verb, path, resource }: RequestInfo): Attributes {

@@ -1,15 +1,15 @@
 /** The port of a cluster: TLS, HTTP/2 and HTTP/1.1, client certificates asked for and checked by hand. */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
-import type { Request } from "./handler.ts";
-import type { Response } from "./response.ts";
+import { type Handle, Http2Request, Http2Response } from "./messages.ts";
 
 export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
   readonly certificate: string;
   readonly key: string;
-  handle(request: Request, response: Response): void;
+  readonly handle: Handle;
 }
 
 export interface Listener {
@@ -35,7 +35,7 @@ export async function listen({ host, port, certificate, key, handle }: ListenerO
     maxSessionMemory: SESSION_MEGABYTES,
   });
   const open = trackConnections(server);
-  server.on("request", handle as never);
+  takeRequests(server, handle);
   server.on("sessionError", () => {}); // a client that breaks the protocol loses its connection, nothing more
   server.on("tlsClientError", () => {});
   await new Promise<void>((resolve, reject) => {
@@ -54,6 +54,19 @@ export async function listen({ host, port, certificate, key, handle }: ListenerO
         open.end();
       }),
   };
+}
+
+function takeRequests(server: Http2SecureServer, handle: Handle): void {
+  server.on("request", (request, response) =>
+    handle(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+  );
+  // With a listener for requests comes one of Node's own, which would hand over those of HTTP/2 in its own covers.
+  server.removeAllListeners("stream");
+  server.on("stream", (stream, headers) => {
+    if (headers.expect === "100-continue") stream.additionalHeaders({ ":status": 100 });
+    const request = new Http2Request(stream, headers);
+    handle(request, new Http2Response(stream, request));
+  });
 }
 
 /** A grace in which answers under way can finish; then connections are cut. */

@@ -21,7 +21,9 @@ describe("negotiation", () => {
     // Whoever also reads text gets text.
     [`${PROTOBUF},${JSON_TYPE}`, `${JSON_TYPE} object`],
     [`${PROTOBUF}, */*`, `${JSON_TYPE} object`],
-    [`${PROTOBUF};${METADATA},${JSON_TYPE};${METADATA},${JSON_TYPE}`, `${JSON_TYPE} metadata`],
+    // But metadata comes in the form that is named first.
+    [`${PROTOBUF};${METADATA},${JSON_TYPE};${METADATA},${JSON_TYPE}`, `${PROTOBUF} metadata`],
+    [`${JSON_TYPE};${METADATA},${PROTOBUF};${METADATA}`, `${JSON_TYPE} metadata`],
     // A Table has no protobuf.
     [`${PROTOBUF};as=Table;g=meta.k8s.io;v=v1,${PROTOBUF}`, `${PROTOBUF} object`],
     [`${PROTOBUF};as=PartialObjectMetadata;g=meta.k8s.io;v=v1beta1,${PROTOBUF}`, `${PROTOBUF} object`],

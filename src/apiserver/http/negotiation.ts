@@ -34,34 +34,26 @@ export interface NegotiationInput {
 
 /**
  * Throws 406 when no clause of Accept can be served. A clause that asks for too much is passed over, and so is one
- * for protobuf while there is another: text is quicker to write, and everybody who lists both reads both.
+ * for whole objects as protobuf while there is another: text is quicker to write, and everybody who lists both reads
+ * both. Metadata follows the client's order, because its items say their kind in JSON and not in protobuf, and
+ * clients compare them with what they read one by one.
  */
 export function negotiate(input: NegotiationInput): Negotiated {
-  const { protobuf } = input;
-  const negotiated = negotiatedText(input) ?? (protobuf.length > 0 ? negotiatedProtobuf(input) : undefined);
-  if (negotiated) return negotiated;
-  throw notAcceptable(protobuf.length > 0 ? [...TEXT, PROTOBUF] : TEXT);
-}
-
-function negotiatedText({ accept, userAgent, pretty, transforms }: NegotiationInput): Negotiated | undefined {
+  const { accept, userAgent, pretty, transforms, protobuf } = input;
   const wantsPretty = pretty === null ? BROWSERS.test(userAgent ?? "") : pretty === "true" || pretty === "1";
+  let lastResort: Negotiated | undefined;
   for (const { type, params } of clausesOf(accept)) {
-    const mediaType = servedType(type);
-    if (!mediaType) continue;
     const form = formOf(params);
     if (!form || (form.form !== "object" && !transforms)) continue;
-    return { mediaType, pretty: wantsPretty || params.get("pretty") === "1", ...form };
+    const mediaType = servedType(type);
+    if (mediaType) return { mediaType, pretty: wantsPretty || params.get("pretty") === "1", ...form };
+    if (type !== PROTOBUF || !protobuf.includes(form.form) || form.tableVersion !== "v1") continue;
+    const asProtobuf: Negotiated = { mediaType: PROTOBUF, pretty: false, ...form };
+    if (form.form === "metadata") return asProtobuf;
+    lastResort ??= asProtobuf;
   }
-  return undefined;
-}
-
-function negotiatedProtobuf({ accept, transforms, protobuf }: NegotiationInput): Negotiated | undefined {
-  for (const { type, params } of clausesOf(accept)) {
-    const form = type === PROTOBUF ? formOf(params) : undefined;
-    if (!form || !protobuf.includes(form.form) || form.tableVersion !== "v1") continue;
-    if (form.form === "object" || transforms) return { mediaType: PROTOBUF, pretty: false, ...form };
-  }
-  return undefined;
+  if (lastResort) return lastResort;
+  throw notAcceptable(protobuf.length > 0 ? [...TEXT, PROTOBUF] : TEXT);
 }
 
 /** Whether a client asks for aggregated discovery, and understands the version that is served. */

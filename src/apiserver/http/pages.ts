@@ -3,6 +3,7 @@ import { METRICS_CONTENT_TYPE } from "#lib/metrics";
 import { AGGREGATED_DISCOVERY, type Discovery } from "../discovery/index.ts";
 import { methodNotAllowed } from "../errors.ts";
 import type { OpenApi } from "../openapi/index.ts";
+import type { Response } from "./messages.ts";
 import {
   acceptsAggregatedDiscovery,
   type Form,
@@ -12,11 +13,13 @@ import {
   swaggerEncoding,
 } from "./negotiation.ts";
 import type { RequestInfo } from "./request-info.ts";
-import { type Response, send, sendObject, sendText, writable } from "./response.ts";
+import { send, sendObject, sendText } from "./response.ts";
 
 export interface PageRequest {
   readonly method: string;
   readonly info: RequestInfo;
+  /** What stands in front of every path, as clients see it. */
+  readonly base: string;
   readonly accept: string | undefined;
   readonly ifNoneMatch: string | undefined;
 }
@@ -136,11 +139,11 @@ function serveOpenApi(openApi: OpenApi, request: PageRequest, response: Response
   const contentType = "application/json";
   const answer = openApi.answer(name, request.info.query.get("hash") ?? undefined);
   if (!answer) return sendText(response, 404, "404 page not found\n");
-  if ("redirect" in answer) return send(response, 301, "", { Location: answer.redirect });
+  if ("redirect" in answer) return send(response, 301, "", { Location: `${request.base}${answer.redirect}` });
   if (answer.immutable) {
     // The URL names the content: whoever has it may keep it.
-    writable(response).setHeader("Cache-Control", "public, immutable");
-    writable(response).setHeader("Expires", new Date(Date.now() + A_YEAR_MS).toUTCString());
+    response.setHeader("Cache-Control", "public, immutable");
+    response.setHeader("Expires", new Date(Date.now() + A_YEAR_MS).toUTCString());
   }
   serveTagged({ contentType, ...answer.document }, request, response);
 }

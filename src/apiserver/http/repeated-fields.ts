@@ -1,4 +1,5 @@
 /** Keys that a JSON object names twice: parsing keeps the last one and says nothing. */
+import { endOfString } from "./json-text.ts";
 
 interface Frame {
   /** Undefined in a list. */
@@ -10,7 +11,6 @@ interface Frame {
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const LIST = 0x5b;
@@ -55,12 +55,6 @@ export function repeatedFields(text: string): string[] {
     }
   }
   return [...new Set(found)];
-}
-
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  while (text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
-  return at;
 }
 
 function keyOf(quoted: string): string {

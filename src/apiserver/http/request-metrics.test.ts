@@ -41,6 +41,21 @@ describe("request metrics", () => {
     ]);
   });
 
+  it("call an apply by its name, and the deletion of many as that of one", () => {
+    const target = { resource: deployments, namespace: "a" } as Target;
+    const all = "/apis/apps/v1/namespaces/a/deployments";
+    const verbs = counted(
+      exchange("PATCH", `${all}/b`, { target: { ...target, name: "b" }, contentType: "application/apply-patch+yaml" }),
+      exchange("PATCH", `${all}/b`, { target: { ...target, name: "b" }, contentType: "application/merge-patch+json" }),
+      exchange("DELETE", all, { target }),
+    ).map((line) => /verb="(\w+)".*scope="(\w+)"/.exec(line)?.slice(1));
+    expect(verbs).toEqual([
+      ["APPLY", "resource"],
+      ["DELETE", "namespace"],
+      ["PATCH", "resource"],
+    ]);
+  });
+
   it("put everything that is not served under one name, because clients can make up as many as they like", () => {
     const asked = ["/apis/a/v1/b", "/apis/c/v1/d/e", "/f"].map((uri) => exchange("GET", uri, { code: 404 }));
     const lines = counted(...asked, exchange("BREW", "/coffee", { code: 405 }));

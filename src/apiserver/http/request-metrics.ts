@@ -1,5 +1,6 @@
 /** Counts and times requests under the names that dashboards for kube-apiserver look for. */
 import type { Registry } from "#lib/metrics";
+import { mediaTypeOf } from "./body.ts";
 import { type Exchange, type ExchangeObserver, isLongRunning } from "./exchange.ts";
 import type { Limiter } from "./limiter.ts";
 
@@ -20,8 +21,10 @@ const VERBS = new Map([
   ["put", "PUT"],
   ["patch", "PATCH"],
   ["delete", "DELETE"],
-  ["deletecollection", "DELETECOLLECTION"],
+  ["deletecollection", "DELETE"],
 ]);
+
+const APPLY = "application/apply-patch+yaml";
 
 export function requestMetrics(registry: Registry, limiter: Limiter): ExchangeObserver {
   const total = registry.counter({
@@ -76,8 +79,9 @@ export function requestMetrics(registry: Registry, limiter: Limiter): ExchangeOb
 }
 
 /** Only what the server knows becomes a label: a client may ask for anything, and every name would be kept for good. */
-function whatOf({ info, target }: Exchange): What {
-  const verb = VERBS.get(info.verb) ?? "other";
+function whatOf({ info, target, contentType }: Exchange): What {
+  const isApply = info.verb === "patch" && mediaTypeOf(contentType) === APPLY;
+  const verb = isApply ? "APPLY" : (VERBS.get(info.verb) ?? "other");
   if (!target) return { verb, group: "", version: "", resource: "", subresource: "", scope: "" };
   const { resource, subresource, namespace, name } = target;
   const scope = name !== undefined || verb === "POST" ? "resource" : namespace !== undefined ? "namespace" : "cluster";

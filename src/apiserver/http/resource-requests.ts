@@ -1,11 +1,13 @@
 /** Requests for resources: from a URL and a body to a verb, and from its result to an answer. */
-import type { DynamicObject } from "#api/meta";
+import { apiVersionOf, type DynamicObject } from "#api/meta";
 import { isObject } from "#lib/json";
 import { ApiError, badRequest, methodNotAllowed, noSuchResource } from "../errors.ts";
 import {
+  admitted,
   apply,
   create,
   deleteOptions,
+  deletionCode,
   type FieldValidation,
   get,
   list,
@@ -17,6 +19,7 @@ import {
   type RegistryDependencies,
   remove,
   removeCollection,
+  shownBy,
   type Target,
   update,
   type WatchEvent,
@@ -24,22 +27,15 @@ import {
   watchOptions,
   writeOptions,
 } from "../registry/index.ts";
-import type { RequestContext, UserInfo } from "../resource.ts";
+import type { RequestContext, Subresource, UserInfo } from "../resource.ts";
 import { typeOf } from "../types/index.ts";
 import { decodeObject, mediaTypeOf, parseText } from "./body.ts";
+import { sendStream } from "./byte-stream.ts";
 import { parseConfiguration } from "./configuration.ts";
+import type { Response } from "./messages.ts";
 import { type Negotiated, negotiate } from "./negotiation.ts";
-import { repeatedFields } from "./repeated-fields.ts";
 import type { RequestInfo } from "./request-info.ts";
-import {
-  listPresentation,
-  presentation,
-  type Response,
-  refuseSingleForm,
-  sendObject,
-  type TableOptions,
-  writable,
-} from "./response.ts";
+import { listPresentation, presentation, refuseSingleForm, sendObject, type TableOptions } from "./response.ts";
 import { watchFrames } from "./watch-frames.ts";
 import { WatchStream } from "./watch-stream.ts";
 
@@ -63,6 +59,8 @@ export interface ResourceRequest {
   streaming(): void;
   /** Called with the name of an object that was created. */
   created(name: string): void;
+  /** Adds a remark to the audit log. */
+  annotate(key: string, value: string): void;
 }
 
 export async function serveResource(
@@ -72,14 +70,47 @@ export async function serveResource(
 ): Promise<void> {
   const { info, target } = request;
   requireVerb(request);
+  if (target.subresource?.connect) return serveConnection(dependencies, request, target.subresource.connect, response);
   const answering = target.resource.answer ?? target.subresource?.answer;
   const negotiated = negotiatedFor(request, answering === undefined);
   if (negotiated.form === "table") refuseUnknownInclude(info);
+  noteMissingConversion(request);
   if (info.verb === "watch") return serveWatch(dependencies, request, negotiated, response);
 
-  const { code, body } = await perform(dependencies, request, negotiated);
-  for (const text of new Set(request.warnings)) warn(response, text);
-  sendObject(response, code, body, negotiated);
+  let answer: Answer;
+  try {
+    answer = await perform(dependencies, request, negotiated);
+  } finally {
+    sendWarnings(response, [...new Set(request.warnings)]); // a refusal may be what one was warned of
+  }
+  sendObject(response, answer.code, answer.body, negotiated);
+}
+
+/** What is no object is not negotiated: it comes as it is. */
+async function serveConnection(
+  dependencies: RegistryDependencies,
+  request: ResourceRequest,
+  connect: NonNullable<Subresource["connect"]>,
+  response: Response,
+): Promise<void> {
+  const closed = request.closed();
+  const stream = await connect({
+    parent: await parentOf(dependencies, request.target),
+    query: request.info.query,
+    closed,
+  });
+  request.streaming();
+  await sendStream(stream, response).catch((error: unknown) => {
+    if (!closed.aborted) throw error;
+  });
+}
+
+/** The object that a subresource belongs to. */
+function parentOf(
+  dependencies: RegistryDependencies,
+  { resource, namespace, name = "" }: Target,
+): Promise<DynamicObject> {
+  return get(dependencies, { resource, ...(namespace !== undefined && { namespace }), name }, undefined);
 }
 
 function negotiatedFor({ headers, info, target }: ResourceRequest, transforms: boolean): Negotiated {
@@ -106,6 +137,14 @@ function requireVerb({ method, info: { verb }, target }: ResourceRequest): void 
   if (name === undefined) throw methodNotAllowed();
   if (resource.namespaced && namespace === undefined) throw noSuchResource();
 }
+
+/** Objects that nobody could convert are shown all the same, and the audit log tells that they were not. */
+function noteMissingConversion({ target: { resource }, annotate }: ResourceRequest): void {
+  const why = resource.storedAs === apiVersionOf(resource) ? undefined : resource.conversion?.notConverted();
+  if (why !== undefined) annotate(CONVERSION_REMARK, why);
+}
+
+const CONVERSION_REMARK = "simulate.capstan.dev/conversion";
 
 interface Answer {
   readonly code: number;
@@ -141,19 +180,20 @@ async function perform(
     case "update": {
       const context = contextFor(dependencies, request, "UpdateOptions");
       const result = await update(dependencies, named, await objectIn(request), context);
-      return { code: result.created ? 201 : 200, body: shown(viewOf(target, result.object)) };
+      return { code: result.created ? 201 : 200, body: shown(await viewOf(target, result.object)) };
     }
     case "patch": {
       const type = patchTypeOf(mediaTypeOf(request.headers.contentType), resource);
       if (type === "apply") return performApply(dependencies, request, shown);
       const context = contextFor(dependencies, request, "PatchOptions");
       const result = await patch(dependencies, named, { type, patch: parseText(await request.readBody()) }, context);
-      return { code: 200, body: shown(viewOf(target, result.object)) };
+      return { code: 200, body: shown(await viewOf(target, result.object)) };
     }
     case "delete": {
       const options = deleteOptions(await deleteBody(request), info.query);
       const context = contextFor(dependencies, request, "DeleteOptions");
-      return { code: 200, body: await remove(dependencies, named, options, context) };
+      const removed = await remove(dependencies, named, options, context);
+      return { code: deletionCode(options, removed), body: removed };
     }
     case "deletecollection": {
       const options = deleteOptions(await deleteBody(request), info.query);
@@ -176,26 +216,20 @@ async function performCreate(
   const context = contextFor(dependencies, request, "CreateOptions");
   const body = await objectIn(request);
   if (target.subresource?.answer) {
-    const parent = await get(
-      dependencies,
-      {
-        resource: target.resource,
-        ...(target.namespace !== undefined && { namespace: target.namespace }),
-        name: target.name ?? "",
-      },
-      undefined,
-    );
-    return { code: 201, body: await target.subresource.answer({ parent, body, context }) };
+    const parent = await parentOf(dependencies, target);
+    const asked = await admitted(dependencies, target, body, context);
+    return { code: 201, body: await target.subresource.answer({ parent, body: asked, context }) };
   }
   if (target.resource.answer) {
     const { object } = target.resource.strategy.decode(body);
     if (target.namespace !== undefined)
       object.metadata = { ...object.metadata, namespace: object.metadata?.namespace || target.namespace };
-    return { code: 201, body: await target.resource.answer(object, context) };
+    const asked = await admitted(dependencies, target, object, context);
+    return { code: 201, body: await target.resource.answer(asked, context) };
   }
   const created = await create(dependencies, target, body, context);
   request.created(created.metadata.name);
-  return { code: 201, body: shown(target.resource.strategy.present(created)) };
+  return { code: 201, body: shown(await shownBy(target.resource, created)) };
 }
 
 async function performApply(
@@ -206,28 +240,29 @@ async function performApply(
   const context = contextFor(dependencies, request, "PatchOptions", { isApply: true });
   const { value, flaw } = parseConfiguration(await request.readBody());
   if (flaw !== undefined) {
-    if (context.fieldValidation === "Strict") throw badRequest(`error strict decoding YAML: ${flaw}`);
+    if (context.fieldValidation === "Strict") {
+      throw badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  ${flaw}`);
+    }
     if (context.fieldValidation === "Warn") context.warn(flaw);
   }
   const target = request.target as NamedTarget;
   const result = await apply(dependencies, target, value, context);
-  return { code: result.created ? 201 : 200, body: shown(viewOf(target, result.object)) };
+  return { code: result.created ? 201 : 200, body: shown(await viewOf(target, result.object)) };
 }
 
 /** What a write answers with: the view for `/scale`, else the object as this version shows it. */
-function viewOf({ resource, subresource }: Target, object: DynamicObject): DynamicObject {
-  const presented = resource.strategy.present(object);
+async function viewOf({ resource, subresource }: Target, object: DynamicObject): Promise<DynamicObject> {
+  const presented = await shownBy(resource, object);
   return subresource?.view ? subresource.view.read(presented) : presented;
 }
 
 async function objectIn(request: ResourceRequest): Promise<DynamicObject> {
   const body = await request.readBody();
   const { contentType } = request.headers;
-  const object = decodeObject(body, contentType, { protobuf: request.target.resource.builtin });
-  if (mediaTypeOf(contentType) === "application/json") {
-    request.repeatedFields.push(...repeatedFields(body.toString("utf8")));
-  }
-  return object;
+  return decodeObject(body, contentType, {
+    protobuf: request.target.resource.builtin,
+    repeated: (text) => void request.repeatedFields.push(text),
+  });
 }
 
 async function deleteBody(request: ResourceRequest): Promise<Record<string, unknown> | undefined> {
@@ -240,7 +275,7 @@ async function deleteBody(request: ResourceRequest): Promise<Record<string, unkn
 
 function contextFor(
   { clock }: RegistryDependencies,
-  { info, user, headers, warnings, repeatedFields }: ResourceRequest,
+  { info, user, headers, warnings, repeatedFields, annotate }: ResourceRequest,
   options: string,
   { isApply = false }: { isApply?: boolean } = {},
 ): RequestContext & { fieldValidation: FieldValidation; force: boolean } {
@@ -250,6 +285,7 @@ function contextFor(
     now: clock.now(),
     repeatedFields,
     warn: (text) => void warnings.push(text),
+    annotate,
   };
 }
 
@@ -276,14 +312,13 @@ function serveWatch(
 ): void {
   const frames = watchFrames(negotiated);
   const options = watchOptions(request.info.query);
-  const out = writable(response);
   let columnsSent = false;
-  const encode = ({ type, object }: WatchEvent): readonly Uint8Array[] => {
+  const encode = ({ type, object }: WatchEvent): Buffer => {
     if (type === "ERROR" || negotiated.form === "object") return frames.frame(type, object);
     const table = { ...tableOptions(dependencies, request.info), withColumns: !columnsSent };
     columnsSent = true;
     const shown = presentation(object as DynamicObject, request.target.resource, negotiated, table);
-    return frames.frame(type, shown);
+    return frames.frame(type, shown as object);
   };
 
   let unwatch = () => {};
@@ -301,22 +336,40 @@ function serveWatch(
   });
   stream.live();
   // Clients wait for the headers to know that the watch is open, long before anything happens.
-  out.statusCode = 200;
-  out.setHeader("Content-Type", frames.contentType);
-  (response as { flushHeaders?: () => void }).flushHeaders?.();
+  response.statusCode = 200;
+  response.setHeader("Content-Type", frames.contentType);
+  response.flushHeaders();
   request.streaming();
   request.closed().addEventListener("abort", () => {
     unwatch();
     stream.stop();
-    out.end();
+    response.end();
   });
 }
 
-function warn(response: Response, text: string): void {
-  const out = writable(response);
-  const already = out.getHeader("Warning");
-  const said = Array.isArray(already) ? already : already ? [String(already)] : [];
-  out.setHeader("Warning", [...said, `299 - ${JSON.stringify(text.replace(/[\r\n]+/g, " "))}`]);
+/** More than this breaks clients that expect headers to be short. */
+const MOST_WARNED = 4096;
+const LONGEST_WARNING = 256;
+
+function sendWarnings(response: Response, texts: readonly string[]): void {
+  if (texts.length === 0) return;
+  const isTooMuch = texts.reduce((sum, { length }) => sum + length, 0) > MOST_WARNED;
+  const headers: string[] = [];
+  let size = 0;
+  for (const text of texts) {
+    const said = isTooMuch ? text.slice(0, LONGEST_WARNING) : text;
+    size += said.length;
+    if (size > MOST_WARNED) break;
+    headers.push(warningHeader(said));
+  }
+  response.setHeader("Warning", headers);
+}
+
+/** A text in quotes as a header can carry it: without line breaks, and in the bytes of UTF-8. */
+function warningHeader(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the point
+  const line = text.replace(/[\u0000-\u001f\u007f]+/g, " ");
+  return Buffer.from(`299 - ${JSON.stringify(line)}`, "utf8").toString("latin1");
 }
 
 /** Whether an error is the client's or ours: ours are logged. */

@@ -1,6 +1,4 @@
 /** Writing answers: headers that every response has, objects in the form asked for, errors as Status. */
-import type { ServerResponse } from "node:http";
-import type { Http2ServerResponse } from "node:http2";
 import { dump as dumpYaml } from "js-yaml";
 import { apiVersionOf, type DynamicObject, type Status } from "#api/meta";
 import { stringifyJson } from "#lib/json";
@@ -9,24 +7,9 @@ import type { Listed } from "../registry/index.ts";
 import type { Resource, TableLayout } from "../resource.ts";
 import { storedBytes } from "../store/index.ts";
 import { encodeProtobuf } from "../types/index.ts";
+import type { Response } from "./messages.ts";
 import { type Negotiated, PROTOBUF } from "./negotiation.ts";
 import { JsonBytes, listJson } from "./stored-json.ts";
-
-export type Response = ServerResponse | Http2ServerResponse;
-
-/** Both kinds of response have these; their union as TypeScript sees it can hardly be called. */
-interface Writable {
-  statusCode: number;
-  headersSent: boolean;
-  setHeader(name: string, value: string | readonly string[]): unknown;
-  getHeader(name: string): unknown;
-  write(chunk: string): boolean;
-  end(data?: string | Uint8Array): unknown;
-}
-
-export function writable(response: Response): Writable {
-  return response as unknown as Writable;
-}
 
 export function sendText(response: Response, code: number, text: string, headers: Record<string, string> = {}): void {
   send(response, code, text, {
@@ -36,27 +19,39 @@ export function sendText(response: Response, code: number, text: string, headers
   });
 }
 
-export function send(
-  response: Response,
-  code: number,
-  body: string | Uint8Array,
-  headers: Record<string, string>,
-): void {
-  const out = writable(response);
-  out.statusCode = code;
-  for (const [name, value] of Object.entries(headers)) out.setHeader(name, value);
-  out.setHeader("Content-Length", String(Buffer.byteLength(body)));
-  out.end(body);
+type Body = string | Uint8Array | readonly Uint8Array[];
+
+export function send(response: Response, code: number, body: Body, headers: Record<string, string>): void {
+  response.statusCode = code;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.setHeader("Content-Length", String(lengthOf(body)));
+  if (!isInPieces(body)) {
+    response.end(body);
+    return;
+  }
+  // Held back until all of them are there, so that they go out as if they were one.
+  response.cork();
+  for (const piece of body) response.write(piece);
+  response.uncork();
+  response.end();
+}
+
+function lengthOf(body: Body): number {
+  return isInPieces(body) ? body.reduce((sum, { length }) => sum + length, 0) : Buffer.byteLength(body);
+}
+
+function isInPieces(body: Body): body is readonly Uint8Array[] {
+  return Array.isArray(body);
 }
 
 export function sendObject(response: Response, code: number, object: unknown, negotiated: Negotiated): void {
   send(response, code, encoded(object, negotiated), { "Content-Type": negotiated.mediaType });
 }
 
-function encoded(object: unknown, { mediaType, pretty }: Negotiated): string | Uint8Array {
+function encoded(object: unknown, { mediaType, pretty }: Negotiated): Body {
   switch (mediaType) {
     case "application/json":
-      return object instanceof JsonBytes ? object.bytes : stringifyJson(object, pretty ? 2 : undefined);
+      return object instanceof JsonBytes ? object.body : stringifyJson(object, pretty ? 2 : undefined);
     case "application/yaml":
       return dumpYaml(object, { noRefs: true, sortKeys: true, noArrayIndent: true, lineWidth: -1 });
     case PROTOBUF:
@@ -68,9 +63,8 @@ const PLAIN: Negotiated = { mediaType: "application/json", form: "object", table
 
 export function sendError(response: Response, error: unknown, negotiated: Negotiated = PLAIN): void {
   const known = error instanceof ApiError ? error : undefined;
-  const out = writable(response);
-  if (out.headersSent) {
-    out.end(); // too late for a Status: the stream just ends
+  if (response.headersSent) {
+    response.end(); // too late for a Status: the stream just ends
     return;
   }
   const status: Status = known?.status ?? {
@@ -82,8 +76,8 @@ export function sendError(response: Response, error: unknown, negotiated: Negoti
     message: `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`,
     code: 500,
   };
-  if (known?.retryAfter !== undefined) out.setHeader("Retry-After", String(known.retryAfter));
-  if (status.code === 403) out.setHeader("X-Content-Type-Options", "nosniff");
+  if (known?.retryAfter !== undefined) response.setHeader("Retry-After", String(known.retryAfter));
+  if (status.code === 403) response.setHeader("X-Content-Type-Options", "nosniff");
   sendObject(response, status.code ?? 500, status, { ...negotiated, form: "object" });
 }
 
@@ -178,7 +172,7 @@ function tableOf(
     kind: "Table",
     apiVersion: `meta.k8s.io/${tableVersion}`,
     metadata,
-    columnDefinitions: withColumns ? layout.columns : [],
+    columnDefinitions: withColumns ? layout.columns : null,
     rows: objects.map((object) => ({
       cells: layout.row(object, now),
       object:

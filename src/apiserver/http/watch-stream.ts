@@ -2,8 +2,10 @@
  * Sends the events of a watch at the pace of its reader. What waits is kept as objects that are stored anyway and
  * becomes bytes only when there is room for it, so that a slow reader costs next to nothing until it is dropped.
  */
+import { systemClock } from "#lib/clock";
 import type { WatchEvent } from "../registry/index.ts";
-import type { Response } from "./response.ts";
+import type { Response } from "./messages.ts";
+import { Rounds } from "./rounds.ts";
 
 /** Changes that a reader may be behind; then it is dropped, and will list again when it is back. */
 const FURTHEST_BEHIND = 10_000;
@@ -11,9 +13,12 @@ const FURTHEST_BEHIND = 10_000;
 /** Small events travel together: one write for as many as fit. */
 const WRITE_BYTES = 64 * 1024;
 
+/** All watches of the process are sent from one thread, so they share its rounds. */
+const rounds = new Rounds(systemClock);
+
 export interface WatchStreamOptions {
   readonly response: Response;
-  encode(event: WatchEvent): readonly Uint8Array[];
+  encode(event: WatchEvent): Buffer;
   /** Called when the reader is too far behind. */
   dropped(): void;
 }
@@ -25,7 +30,6 @@ export class WatchStream {
   /** What there was at the start does not count against the reader. */
   #allowance = Number.POSITIVE_INFINITY;
   #isFull = false;
-  #isScheduled = false;
   #isEnding = false;
   #isOver = false;
 
@@ -45,7 +49,7 @@ export class WatchStream {
       this.#options.dropped();
       return;
     }
-    this.#schedule();
+    this.#sendSoon();
   }
 
   /** From here on events are changes, and a reader that does not take them falls behind. */
@@ -56,7 +60,7 @@ export class WatchStream {
   /** Ends the answer when everything has been sent. */
   end(): void {
     this.#isEnding = true;
-    this.#schedule();
+    this.#sendSoon();
   }
 
   /** Sends nothing more. */
@@ -66,19 +70,13 @@ export class WatchStream {
     this.#next = 0;
   }
 
-  /** Events of one commit come one after the other: they are sent together when all of them are there. */
-  #schedule(): void {
-    if (this.#isScheduled || this.#isFull) return;
-    this.#isScheduled = true;
-    queueMicrotask(() => {
-      this.#isScheduled = false;
-      this.#pump();
-    });
+  #sendSoon(): void {
+    if (!this.#isFull) rounds.join(this.#pump);
   }
 
-  #pump(): void {
+  readonly #pump = (): void => {
     while (!this.#isFull && !this.#isOver && this.#next < this.#waiting.length) {
-      this.#isFull = !this.#write(this.#batch());
+      this.#isFull = !this.#options.response.write(this.#batch());
     }
     if (this.#next === this.#waiting.length) {
       this.#waiting = [];
@@ -88,21 +86,28 @@ export class WatchStream {
         this.#options.response.end();
       }
     }
-  }
+  };
 
-  #batch(): Uint8Array {
-    const pieces: Uint8Array[] = [];
+  #batch(): Buffer {
+    const frames: Buffer[] = [];
     let size = 0;
     while (this.#next < this.#waiting.length && size < WRITE_BYTES) {
-      for (const piece of this.#options.encode(this.#waiting[this.#next++] as WatchEvent)) {
-        pieces.push(piece);
-        size += piece.length;
-      }
+      const frame = this.#options.encode(this.#waiting[this.#next++] as WatchEvent);
+      frames.push(frame);
+      size += frame.length;
     }
-    return Buffer.concat(pieces, size);
+    return joined(frames, size);
   }
+}
 
-  #write(chunk: Uint8Array): boolean {
-    return (this.#options.response.write as (chunk: Uint8Array) => boolean).call(this.#options.response, chunk);
+let last: { frames: readonly Buffer[]; bytes: Buffer } | undefined;
+
+/** Watchers of the same resource are sent the same frames one after the other: those of the last one will often do. */
+function joined(frames: readonly Buffer[], size: number): Buffer {
+  if (frames.length === 1) return frames[0] as Buffer;
+  if (last?.frames.length === frames.length && last.frames.every((frame, index) => frame === frames[index])) {
+    return last.bytes;
   }
+  last = { frames, bytes: Buffer.concat(frames, size) };
+  return last.bytes;
 }
