@@ -38,8 +38,32 @@ export interface Resource extends GroupVersionKind {
   readonly schema?: OpenApiSchema;
   /** How its fields are owned and merged, by apiVersion; absent for kinds that are not stored. */
   readonly fields?: Versions;
+  /** Custom kinds: the apiVersion that objects are written in, which may be that of another version. */
+  readonly storedAs?: string;
+  /** Custom kinds whose versions somebody outside converts: what leaves the store has to be waited for. */
+  readonly conversion?: Conversion;
   /** A text for a Warning header on every request of this version. */
   readonly deprecation?: string;
+}
+
+/**
+ * How objects come into a version and into the store, where a webhook knows the way. Drafts of such a kind stay in the
+ * version of their request until they are stored.
+ */
+export interface Conversion {
+  /**
+   * Stored objects, of whatever version, as this one shows them. All that need it are sent in one call, and what came
+   * back is remembered for as long as they are stored. Throws ApiError.
+   */
+  shown(stored: readonly DynamicObject[]): Promise<DynamicObject[]>;
+  /** An object that is not stored, of whatever version, in this one. Throws ApiError. */
+  toVersion(object: DynamicObject): Promise<DynamicObject>;
+  /** An object of this version as it is stored. Throws ApiError. */
+  toStorage(object: DynamicObject): Promise<DynamicObject>;
+  /** Runs a task that looks at objects in several versions, as often as it takes until all of them are there. */
+  settled<T>(task: () => T): Promise<T>;
+  /** Why objects only change their apiVersion for now; undefined when they are converted. */
+  notConverted(): string | undefined;
 }
 
 /** Who asks, and what the request says beside its body. */
@@ -48,10 +72,14 @@ export interface RequestContext {
   readonly now: Date;
   readonly dryRun: boolean;
   readonly fieldManager: string;
-  /** Fields that the body of the request names twice, by path. */
+  /** Fields that the body of the request has twice, in words. */
   readonly repeatedFields?: readonly string[];
+  /** The options of the request as it names them, for those who are asked about it. */
+  readonly options?: { readonly fieldManager?: string; readonly fieldValidation?: string };
   /** Adds a Warning header to the response. */
   warn(text: string): void;
+  /** Adds a remark to the audit log, where there is one. */
+  annotate?(key: string, value: string): void;
 }
 
 export interface UserInfo {
@@ -83,12 +111,21 @@ export interface Strategy {
   /** Fills in defaults. Also run on objects as they leave the store, where `onRead` is set. */
   default(draft: DynamicObject): void;
   readonly defaultsOnRead: boolean;
+  /** What the server itself adds to a new object before anybody outside is asked about it; done again leaves it as it is. */
+  admit?(draft: DynamicObject): void;
   prepareForCreate(draft: DynamicObject, context: RequestContext): void;
   prepareForUpdate(draft: DynamicObject, current: DynamicObject, context: RequestContext): void;
   /** Runs once, when an object is marked as deleted and not gone at once. */
   prepareForDelete?(draft: DynamicObject): void;
   /** Seconds that a deleted object lives on, given how many the client asks for; none where absent. */
   graceFor?(current: DynamicObject, asked: number | undefined): number;
+  /**
+   * What becomes of an object's dependents when a deletion does not say; absent, they are deleted after it.
+   * Those of `ignored` kinds are never looked for.
+   */
+  readonly dependents?: "orphaned" | "ignored";
+  /** What a deletion is told that leaves it to the kind what becomes of dependents. */
+  readonly orphanWarning?: string;
   /** Whether a deletion is answered with the object that is gone, and not with a Status. */
   readonly showsDeleted?: boolean;
   validateCreate(object: DynamicObject, context: RequestContext): FieldError[];
@@ -124,6 +161,21 @@ export interface Subresource {
   };
   /** For those that only take a POST (`/token`, `/binding`, `/eviction`). */
   readonly answer?: (request: SubresourceRequest) => Promise<DynamicObject>;
+  /** For those that answer with bytes as they come (`/log`), or would turn the connection into something else (`/exec`). */
+  readonly connect?: (request: ConnectRequest) => Promise<ByteStream>;
+}
+
+export interface ConnectRequest {
+  readonly parent: DynamicObject;
+  readonly query: URLSearchParams;
+  /** Fires when the client goes away or the server stops. */
+  readonly closed: AbortSignal;
+}
+
+export interface ByteStream {
+  readonly contentType: string;
+  /** Absent where there is nothing to be had. */
+  readonly body?: AsyncIterable<Uint8Array>;
 }
 
 export interface SubresourceRequest {

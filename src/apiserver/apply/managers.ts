@@ -41,6 +41,17 @@ export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined)
   return managers;
 }
 
+/** Why entries make no sense; undefined when they do. */
+export function managersFlaw(entries: readonly ManagedFieldsEntry[] | undefined): string | undefined {
+  try {
+    readManagers(entries);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return error.message;
+    throw error;
+  }
+}
+
 function readManager(entry: ManagedFieldsEntry, index: number): Manager {
   const { manager = "", operation, apiVersion, subresource = "", time, fieldsType, fieldsV1 } = entry;
   if (operation !== "Apply" && operation !== "Update") throw new SyntaxError("operation must be `Apply` or `Update`");

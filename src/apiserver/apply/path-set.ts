@@ -42,12 +42,14 @@ export class PathSetBuilder {
     let level = this.#root;
     let node: OpenNode | undefined;
     for (const element of path) {
+      // Most nodes are leaves, and need no map of their own.
+      if (node?.children === NO_PATHS) node.children = new Map();
+      if (node) level = node.children;
       node = level.get(element);
       if (!node) {
-        node = { member: false, children: new Map() };
+        node = { member: false, children: NO_PATHS as Map<PathElement, OpenNode> };
         level.set(element, node);
       }
-      level = node.children;
     }
     if (node) node.member = true;
   }

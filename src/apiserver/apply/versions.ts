@@ -27,12 +27,10 @@ export function builtinVersion({
   let built: VersionedType | undefined;
   return (asked) => {
     if (asked !== apiVersion) return undefined;
-    built ??= {
-      type: builtinType(typeKey),
-      present,
-      toShared: toStored,
-      empty: () => ({ ...normalize(typeKey, {}).object, apiVersion, kind }) as unknown as DynamicObject,
-    };
+    if (!built) {
+      const empty = { ...normalize(typeKey, {}).object, apiVersion, kind } as unknown as DynamicObject;
+      built = { type: builtinType(typeKey), present, toShared: toStored, empty: () => empty };
+    }
     return built;
   };
 }
@@ -42,8 +40,15 @@ export interface CustomVersion {
   readonly schema: OpenApiSchema;
 }
 
-/** All versions of a custom kind, served or not: they differ in nothing but their name and their schema. */
-export function customVersions(kind: string, versions: readonly CustomVersion[]): Versions {
+/** An object in another version than its own. */
+export type ToVersion = (object: DynamicObject, apiVersion: string) => DynamicObject;
+
+/** All versions of a custom kind, served or not; unless told, they differ in nothing but their name and their schema. */
+export function customVersions(
+  kind: string,
+  versions: readonly CustomVersion[],
+  toVersion: ToVersion = (object, apiVersion) => ({ ...object, apiVersion }),
+): Versions {
   const built = new Map<string, VersionedType>();
   return (apiVersion) => {
     const known = built.get(apiVersion);
@@ -52,7 +57,7 @@ export function customVersions(kind: string, versions: readonly CustomVersion[])
     if (!version) return undefined;
     const fresh: VersionedType = {
       type: customType(version.schema),
-      present: (object) => (object.apiVersion === apiVersion ? object : { ...object, apiVersion }),
+      present: (object) => (object.apiVersion === apiVersion ? object : toVersion(object, apiVersion)),
       toShared: same,
       empty: () => ({ apiVersion, kind }) as unknown as DynamicObject,
     };

@@ -218,7 +218,7 @@ describe("validation", () => {
       "map values",
       { type: "object", additionalProperties: { type: "string" } },
       { "a.b": 1 },
-      ["TypeInvalid spec.f[a.b]"],
+      ["TypeInvalid spec.f.a.b"],
     ],
     ["integer or string", { "x-kubernetes-int-or-string": true }, true, ["TypeInvalid spec.f"]],
     ["integer or string: integer", { "x-kubernetes-int-or-string": true }, 3, []],

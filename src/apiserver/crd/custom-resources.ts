@@ -9,9 +9,11 @@ import { apiVersionOf, type DynamicObject } from "#api/meta";
 import type { OpenApiSchema } from "#api/schema";
 import { clone, isObject } from "#lib/json";
 import { compile } from "#lib/jsonpath";
-import { customVersions } from "../apply/index.ts";
+import { customVersions, type Versions } from "../apply/index.ts";
 import { type FieldError, field } from "../errors.ts";
-import type { Resource, Strategy, Subresource, Verb } from "../resource.ts";
+import type { Conversion, Resource, Strategy, Subresource, Verb } from "../resource.ts";
+import { convertedVersions } from "./conversion.ts";
+import type { Converter } from "./converter.ts";
 import { fill } from "./defaults.ts";
 import { isTrue } from "./establish.ts";
 import { decodeMetadata } from "./metadata.ts";
@@ -33,6 +35,8 @@ export interface CustomResourceOptions {
    * (`x-kubernetes-validations`) do.
    */
   readonly validators?: (schema: OpenApiSchema) => readonly ObjectValidator[];
+  /** Converts between versions that differ in more than their name. */
+  readonly converter?: Converter | undefined;
 }
 
 const VERBS: readonly Verb[] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -40,26 +44,54 @@ const VERBS: readonly Verb[] = ["delete", "deletecollection", "get", "list", "pa
 /** The resources of a definition, one per served version; none before its names were accepted. */
 export function customResources(definition: CustomResourceDefinition, options: CustomResourceOptions = {}): Resource[] {
   if (!isTrue(definition, DefinitionCondition.Established)) return [];
+  const shared = sharedParts(definition, options);
   return definition.spec.versions
     .filter(({ served }) => served)
-    .map((version) => resourceOf(definition, version, options));
+    .map((version) => resourceOf(definition, version, shared, options));
+}
+
+/** What the resources of all versions have in common. */
+interface SharedParts {
+  readonly storedAs: string;
+  readonly fields: Versions;
+  conversionOf?(apiVersion: string): Conversion;
+}
+
+function sharedParts({ spec, status }: CustomResourceDefinition, { converter }: CustomResourceOptions): SharedParts {
+  const { group, versions } = spec;
+  const { kind } = status?.acceptedNames ?? spec.names;
+  const storage = versions.find((version) => version.storage) ?? versions[0];
+  const storedAs = apiVersionOf({ group, version: storage?.name ?? "" });
+  const typed = versions.map((version) => ({
+    apiVersion: apiVersionOf({ group, version: version.name }),
+    schema: schemaOf(version),
+  }));
+  if (!converter) return { storedAs, fields: customVersions(kind, typed) };
+  const { toVersion, conversionOf } = convertedVersions({
+    converter,
+    storedAs,
+    nodes: new Map(typed.map(({ apiVersion, schema }) => [apiVersion, rootNode(schema)])),
+  });
+  return { storedAs, fields: customVersions(kind, typed, toVersion), conversionOf };
 }
 
 function resourceOf(
   definition: CustomResourceDefinition,
   version: CustomResourceDefinitionVersion,
+  { storedAs, fields, conversionOf }: SharedParts,
   { validators = ruleValidators }: CustomResourceOptions,
 ): Resource {
-  const { group, scope, versions } = definition.spec;
+  const { group, scope } = definition.spec;
   const names = definition.status?.acceptedNames ?? definition.spec.names;
   const schema = schemaOf(version);
   const where = { group, version: version.name, kind: names.kind };
-  const storageVersion = versions.find(({ storage }) => storage)?.name ?? version.name;
+  const apiVersion = apiVersionOf(where);
   const { strategy, validateObject } = strategyFor({
     version,
     node: rootNode(schema),
-    apiVersion: apiVersionOf(where),
-    storageApiVersion: apiVersionOf({ group, version: storageVersion }),
+    apiVersion,
+    // What somebody else converts stays what it is until then.
+    preparedApiVersion: conversionOf ? apiVersion : storedAs,
     validators: validators(schema),
   });
   const deprecation = deprecationOf(group, version, names);
@@ -79,10 +111,9 @@ function resourceOf(
     subresources: subresourcesOf(version, where, validateObject),
     table: tableOf(version.additionalPrinterColumns),
     schema,
-    fields: customVersions(
-      names.kind,
-      versions.map((each) => ({ apiVersion: apiVersionOf({ group, version: each.name }), schema: schemaOf(each) })),
-    ),
+    fields,
+    storedAs,
+    ...(conversionOf && { conversion: conversionOf(apiVersion) }),
     ...(deprecation !== undefined && { deprecation }),
   };
 }
@@ -124,11 +155,12 @@ interface StrategyParts {
   version: CustomResourceDefinitionVersion;
   node: Node;
   apiVersion: string;
-  storageApiVersion: string;
+  /** What drafts are called when they are ready. */
+  preparedApiVersion: string;
   validators: readonly ObjectValidator[];
 }
 
-function strategyFor({ version, node, apiVersion, storageApiVersion, validators }: StrategyParts): {
+function strategyFor({ version, node, apiVersion, preparedApiVersion, validators }: StrategyParts): {
   strategy: Strategy;
   validateObject: ObjectValidator;
 } {
@@ -163,10 +195,10 @@ function strategyFor({ version, node, apiVersion, storageApiVersion, validators 
     },
     prepareForCreate(draft) {
       if (hasStatus) delete draft.status;
-      draft.apiVersion = storageApiVersion;
+      draft.apiVersion = preparedApiVersion;
     },
     prepareForUpdate(draft, current) {
-      draft.apiVersion = storageApiVersion;
+      draft.apiVersion = preparedApiVersion;
       if (!hasStatus) return;
       if (current.status === undefined) delete draft.status;
       else draft.status = clone(current.status);

@@ -9,6 +9,7 @@ import { equal } from "#lib/json";
 import { compile, fieldNames } from "#lib/jsonpath";
 import { dns1035Label, dns1123Subdomain } from "#lib/names";
 import { type FieldError, field } from "../errors.ts";
+import { clientConfigErrors, isPem } from "../webhooks/index.ts";
 import { approvalErrors } from "./approval.ts";
 import { isTrue } from "./establish.ts";
 import { childPath, indexPath, type Path } from "./path.ts";
@@ -29,7 +30,7 @@ export function definitionErrors(
     ...groupErrors(definition),
     ...namesErrors(definition.spec.names, "spec.names"),
     ...versionsErrors(definition, current),
-    ...conversionErrors(definition),
+    ...conversionErrors(definition, current),
     ...(current ? updateErrors(definition, current) : []),
     ...storedVersionsErrors(definition),
     ...approvalErrors(definition, current),
@@ -235,25 +236,62 @@ function selectableFieldErrors({ selectableFields = [] }: CustomResourceDefiniti
   return errors;
 }
 
-function conversionErrors({ spec: { conversion } }: CustomResourceDefinition): FieldError[] {
+const REVIEW_VERSIONS = ["v1", "v1beta1"];
+
+/** Errors name the fields as they were called before v1. */
+function conversionErrors({ spec }: CustomResourceDefinition, current?: CustomResourceDefinition): FieldError[] {
+  const { conversion } = spec;
   if (!conversion) return [];
   const path = "spec.conversion";
+  const clientAt = childPath(path, "webhookClientConfig");
+  const versionsAt = childPath(path, "conversionReviewVersions");
   const { strategy, webhook } = conversion;
+  const { clientConfig } = webhook ?? {};
+  const conversionReviewVersions = webhook?.conversionReviewVersions ?? []; // Go writes null for a list that nobody set
   if (!strategy) return [field.required(childPath(path, "strategy"))];
-  if (strategy === "None")
-    return webhook ? [field.forbidden(childPath(path, "webhook"), "needs the strategy Webhook")] : [];
-  if (strategy !== "Webhook") return [field.notSupported(childPath(path, "strategy"), strategy, ["None", "Webhook"])];
+  if (strategy === "Webhook") {
+    return [
+      ...(clientConfig
+        ? clientConfigErrors(clientConfig, clientAt)
+        : [field.required(clientAt, "required when strategy is set to Webhook")]),
+      ...bundleErrors(clientConfig?.caBundle, childPath(clientAt, "caBundle"), current),
+      ...reviewVersionErrors(conversionReviewVersions, versionsAt),
+    ];
+  }
   const errors: FieldError[] = [];
-  const clientAt = childPath(path, "webhook.clientConfig");
-  const client = webhook?.clientConfig;
-  if (!client) errors.push(field.required(clientAt, "needed for the strategy Webhook"));
-  else if ((client.url === undefined) === (client.service === undefined)) {
-    errors.push(field.required(clientAt, "exactly one of url or service is required"));
-  }
-  if (!webhook?.conversionReviewVersions?.length) {
-    errors.push(field.required(childPath(path, "webhook.conversionReviewVersions")));
-  }
+  const stray = "should not be set when strategy is not set to Webhook";
+  if (strategy !== "None") errors.push(field.notSupported(childPath(path, "strategy"), strategy, ["None", "Webhook"]));
+  if (clientConfig) errors.push(field.forbidden(clientAt, stray));
+  if (conversionReviewVersions.length > 0) errors.push(field.forbidden(versionsAt, stray));
   return errors;
+}
+
+/** Many manifests leave a place for what somebody puts in later; once it is good it may not become bad. */
+function bundleErrors(caBundle: string | undefined, path: Path, current?: CustomResourceDefinition): FieldError[] {
+  const before = current?.spec.conversion?.webhook?.clientConfig?.caBundle;
+  if (!current || !isTrue(current, DefinitionCondition.Established) || !isBundle(before) || isBundle(caBundle))
+    return [];
+  const flaw = "unable to load root certificates: unable to parse bytes as PEM block";
+  return [field.invalid(path, caBundle, flaw)];
+}
+
+function isBundle(caBundle = ""): boolean {
+  const text = Buffer.from(caBundle, "base64").toString("utf8");
+  return text.trim() === "" || isPem(text);
+}
+
+function reviewVersionErrors(versions: readonly string[], path: Path): FieldError[] {
+  if (versions.length === 0) return [field.required(path)];
+  const seen = new Set<string>();
+  const errors = versions.flatMap((version, index) => {
+    const at = indexPath(path, index);
+    if (seen.has(version)) return [field.invalid(at, version, "duplicate version")];
+    seen.add(version);
+    return invalidEach(at, version, dns1035Label(version));
+  });
+  const isKnown = versions.some((version) => REVIEW_VERSIONS.includes(version));
+  const missing = `must include at least one of ${REVIEW_VERSIONS.join(", ")}`;
+  return isKnown ? errors : [...errors, field.invalid(path, versions, missing)];
 }
 
 function updateErrors({ spec }: CustomResourceDefinition, current: CustomResourceDefinition): FieldError[] {

@@ -206,7 +206,7 @@ describe("creating a definition", () => {
       gadget((d) => {
         d.spec.conversion = { strategy: "Webhook" };
       }),
-      ["Required spec.conversion.webhook.clientConfig", "Required spec.conversion.webhook.conversionReviewVersions"],
+      ["Required spec.conversion.webhookClientConfig", "Required spec.conversion.conversionReviewVersions"],
     ],
   ])("refuses %s", (_, definition, errors) => {
     expect(create(definition).errors).toEqual(errors);

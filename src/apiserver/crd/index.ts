@@ -2,6 +2,7 @@
  * CustomResourceDefinitions: the resource itself, which names it gets, and the resources it brings, with
  * everything a structural schema does to their objects: pruning, defaulting and validation.
  */
+export { type Converter, webhookConverter } from "./converter.ts";
 export {
   type CustomResourceOptions,
   customResources,

@@ -3,7 +3,7 @@ import { equal, isObject } from "#lib/json";
 import { dns1035Label } from "#lib/names";
 import { type FieldError, field } from "../errors.ts";
 import type { JsonType, Node } from "./node.ts";
-import { childPath, indexPath, keyPath, type Path } from "./path.ts";
+import { childPath, indexPath, type Path } from "./path.ts";
 
 /**
  * What is wrong with the value. With `old`, the value it replaces, whatever did not change is not looked at:
@@ -75,7 +75,7 @@ function checkObject(
     const named = node.properties.get(key);
     const child = named ?? node.additional;
     if (!child || child === true) continue;
-    const at = named ? childPath(path, key) : keyPath(path, key);
+    const at = childPath(path, key);
     check(child, object[key], at, errors, Object.hasOwn(before, key) ? before[key] : undefined);
   }
   if (node.embedded) checkEmbedded(object, path, errors);

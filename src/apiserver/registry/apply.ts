@@ -7,7 +7,8 @@ import { decodeFor, decodeView } from "./decoding.ts";
 import { appliedTo } from "./managed-fields.ts";
 import { checkPreconditions, settleNamespace } from "./metadata.ts";
 import { type NamedTarget, type RegistryDependencies, subjectOf } from "./target.ts";
-import { asObject, requireName, type UpdateContext, type UpdateResult, write } from "./update.ts";
+import { asObject, requireName } from "./update.ts";
+import { type UpdateContext, type UpdateResult, write } from "./write.ts";
 
 /** `config` is the decoded body. */
 export async function apply(

@@ -30,6 +30,7 @@ export function decodeView(
 ): DynamicObject {
   const typeKey = typeOf(kind.group, kind.version, kind.kind);
   if (typeKey === undefined) throw new Error(`the type table has no ${kind.kind}`);
+  refuseOther(kind, body);
   const { object, unknownFields } = normalize(typeKey, body);
   reportStray(unknownFields, kind, validation, context);
   return object as DynamicObject;
@@ -41,10 +42,7 @@ function reportStray(
   validation: FieldValidation,
   context: RequestContext,
 ): void {
-  const texts = [
-    ...paths.map((path) => `unknown field ${JSON.stringify(path)}`),
-    ...(context.repeatedFields ?? []).map((path) => `duplicate field ${JSON.stringify(path)}`),
-  ];
+  const texts = [...paths.map((path) => `unknown field ${JSON.stringify(path)}`), ...(context.repeatedFields ?? [])];
   if (texts.length === 0 || validation === "Ignore") return;
   if (validation === "Strict") {
     throw badRequest(
@@ -63,17 +61,7 @@ function withTypeMeta(resource: Resource, body: DynamicObject): DynamicObject {
     );
   }
   if (resource.builtin) {
-    const said = { apiVersion: String(body.apiVersion || apiVersion), kind: String(body.kind || resource.kind) };
-    if (said.kind !== resource.kind) {
-      throw badRequest(
-        `${said.kind} in version ${JSON.stringify(versionOf(said.apiVersion))} cannot be handled as a ${resource.kind}: converting (${said.kind}) to (${resource.kind}): unknown conversion`,
-      );
-    }
-    if (said.apiVersion !== apiVersion) {
-      throw badRequest(
-        `${resource.kind} in version ${JSON.stringify(versionOf(said.apiVersion))} cannot be handled as a ${resource.kind}: no kind ${JSON.stringify(resource.kind)} is registered for version ${JSON.stringify(said.apiVersion)}`,
-      );
-    }
+    refuseOther(resource, body);
   } else {
     if (!body.kind) throw badRequest(`Object 'Kind' is missing in the body of the request`);
     if (body.apiVersion !== apiVersion) {
@@ -89,6 +77,21 @@ function withTypeMeta(resource: Resource, body: DynamicObject): DynamicObject {
     }
   }
   return { ...body, apiVersion, kind: resource.kind, metadata } as DynamicObject;
+}
+
+/** Of built-in kinds, a body may leave out what it is, but not say otherwise. */
+function refuseOther(wanted: GroupVersionKind, body: DynamicObject): void {
+  const apiVersion = apiVersionOf(wanted);
+  const said = { apiVersion: String(body.apiVersion || apiVersion), kind: String(body.kind || wanted.kind) };
+  const as = `in version ${JSON.stringify(versionOf(said.apiVersion))} cannot be handled as a ${wanted.kind}`;
+  if (said.kind !== wanted.kind) {
+    throw badRequest(`${said.kind} ${as}: converting (${said.kind}) to (${wanted.kind}): unknown conversion`);
+  }
+  if (said.apiVersion !== apiVersion) {
+    throw badRequest(
+      `${wanted.kind} ${as}: no kind ${JSON.stringify(wanted.kind)} is registered for version ${JSON.stringify(said.apiVersion)}`,
+    );
+  }
 }
 
 function versionOf(apiVersion: string): string {

@@ -4,9 +4,12 @@ import { timestamp } from "#lib/clock";
 import { clone, equal, isObject } from "#lib/json";
 import { badRequest, conflict, type FieldError, field, invalid, notFound } from "../errors.ts";
 import type { RequestContext, Strategy } from "../resource.ts";
+import { writeDeliberately } from "./asking.ts";
 import { integerOf, type ListOptions } from "./options.ts";
 import { type Listed, list } from "./read.ts";
 import {
+  type AdmissionQuestion,
+  type AdmissionWebhooks,
   kindSubjectOf,
   type NamedTarget,
   type RegistryDependencies,
@@ -14,10 +17,13 @@ import {
   subjectOf,
   type Target,
 } from "./target.ts";
-import { isFinished } from "./update.ts";
+import { shownBy } from "./versions.ts";
+import { isFinished } from "./write.ts";
 
 export interface DeleteOptions {
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground";
+  /** Whether the client asked for dependents to be deleted in the old way, by `orphanDependents: false`. */
+  readonly asksOldWay?: boolean;
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly dryRun: boolean;
@@ -57,6 +63,7 @@ export function deleteOptions(body: Record<string, unknown> | undefined, query: 
   return {
     dryRun: dryRun.length > 0,
     ...(policy !== undefined && policy !== null && { propagationPolicy: policy as "Orphan" }),
+    ...(orphanDependents === false && { asksOldWay: true }),
     ...(typeof gracePeriodSeconds === "number" && {
       gracePeriodSeconds: gracePeriodSeconds < 0 ? 1 : gracePeriodSeconds, // as real servers take it
     }),
@@ -90,15 +97,16 @@ export async function remove(
   context: RequestContext,
 ): Promise<DynamicObject | Status> {
   const { resource } = target;
-  const { store } = dependencies;
-  const key = storeKey(target);
+  const { store, admission } = dependencies;
+  const { orphanWarning } = resource.strategy;
+  if (orphanWarning !== undefined && options.propagationPolicy === undefined) context.warn(orphanWarning);
   let held: DynamicObject | undefined;
   let gone: DynamicObject | undefined;
 
   const decide = (current: DynamicObject | undefined): DynamicObject | undefined => {
     if (!current) throw notFound(subjectOf(target));
     checkDeletePreconditions(target, current, options);
-    dependencies.admission.admitDelete(target, current, context);
+    admission.admitDelete(target, current, context);
     const marked = markDeleted(current, resource.strategy, options, context.now);
     if (isFinished(marked)) {
       gone = resource.strategy.graceFor ? marked : current;
@@ -108,13 +116,57 @@ export async function remove(
     return marked;
   };
 
-  if (options.dryRun || context.dryRun) decide(store.head(resource.storage, key));
+  const isDry = options.dryRun || context.dryRun;
+  const webhooks = admission.webhooks(target, "DELETE");
+  const think = async (current: DynamicObject | undefined) => {
+    if (!current) throw notFound(subjectOf(target));
+    checkDeletePreconditions(target, current, options);
+    admission.admitDelete(target, current, context);
+    if (webhooks) await askedToDelete(webhooks, target, current, options, context);
+    return decide;
+  };
+  const newest = () => store.head(resource.storage, storeKey(target));
+  if (isDry) (webhooks ? await think(newest()) : decide)(newest());
   else {
-    const stored = await store.write(resource.storage, key, decide);
-    if (held) return resource.strategy.present(stored ?? held);
+    const stored = webhooks
+      ? await writeDeliberately(store, target, think)
+      : await store.write(resource.storage, storeKey(target), decide);
+    if (held) return shownBy(resource, stored ?? held);
   }
-  if (gone && resource.strategy.showsDeleted) return resource.strategy.present(gone);
+  if (gone && resource.strategy.showsDeleted) return shownBy(resource, gone);
   return held ?? success(target, gone);
+}
+
+/** Throws ApiError when somebody outside refuses the deletion. */
+async function askedToDelete(
+  webhooks: AdmissionWebhooks,
+  target: NamedTarget,
+  current: DynamicObject,
+  { propagationPolicy, gracePeriodSeconds, preconditions, dryRun }: DeleteOptions,
+  context: RequestContext,
+): Promise<void> {
+  const question: AdmissionQuestion = {
+    target,
+    operation: "DELETE",
+    oldObject: await shownBy(target.resource, current),
+    options: {
+      kind: "DeleteOptions",
+      apiVersion: "meta.k8s.io/v1",
+      ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+      ...(preconditions && { preconditions }),
+      ...(propagationPolicy && { propagationPolicy }),
+      ...(dryRun && { dryRun: ["All"] }),
+    },
+    context: dryRun ? { ...context, dryRun } : context,
+  };
+  await webhooks.mutate(question);
+  await webhooks.validate(question);
+}
+
+/** Who asks in the old way is told by the code whether the object is gone. */
+export function deletionCode({ asksOldWay }: DeleteOptions, answer: DynamicObject | Status): 200 | 202 {
+  const isGone = answer.kind === "Status" || isFinished(answer as DynamicObject);
+  return asksOldWay && !isGone ? 202 : 200;
 }
 
 function checkDeletePreconditions(target: NamedTarget, current: DynamicObject, { preconditions }: DeleteOptions): void {
@@ -145,7 +197,7 @@ function markDeleted(
 ): DynamicObject {
   const marked = clone(current);
   const { metadata } = marked;
-  const finalizers = finalizersFor(metadata.finalizers ?? [], propagationPolicy);
+  const finalizers = finalizersFor(metadata.finalizers ?? [], propagationPolicy, strategy);
   if (finalizers.length > 0) metadata.finalizers = finalizers;
   else delete metadata.finalizers;
 
@@ -169,11 +221,24 @@ function shortenGrace(metadata: DynamicObject["metadata"], asked: number | undef
   metadata.deletionGracePeriodSeconds = asked;
 }
 
-function finalizersFor(finalizers: string[], policy: DeleteOptions["propagationPolicy"]): string[] {
-  if (policy === undefined) return finalizers;
+function finalizersFor(finalizers: string[], policy: DeleteOptions["propagationPolicy"], strategy: Strategy): string[] {
+  const wanted = collectorFinalizer(finalizers, policy, strategy);
   const others = finalizers.filter((finalizer) => finalizer !== FOREGROUND && finalizer !== ORPHAN);
-  if (policy === "Foreground") return [...others, FOREGROUND];
-  return policy === "Orphan" ? [...others, ORPHAN] : others;
+  const next = wanted === undefined ? others : [...others, wanted];
+  const isAsBefore = next.length === finalizers.length && next.every((finalizer) => finalizers.includes(finalizer));
+  return isAsBefore ? finalizers : next;
+}
+
+/** The request decides; without its word, what somebody set beforehand; and then the kind. */
+function collectorFinalizer(
+  finalizers: readonly string[],
+  policy: DeleteOptions["propagationPolicy"],
+  { dependents }: Strategy,
+): string | undefined {
+  if (dependents === "ignored" || policy === "Background") return undefined;
+  if (policy !== undefined) return policy === "Foreground" ? FOREGROUND : ORPHAN;
+  const set = finalizers.find((finalizer) => finalizer === FOREGROUND || finalizer === ORPHAN);
+  return set ?? (dependents === "orphaned" ? ORPHAN : undefined);
 }
 
 function success({ resource, name }: NamedTarget, object: DynamicObject | undefined): Status {

@@ -32,13 +32,19 @@ export function settleNamespace(draft: DynamicObject, { resource, namespace }: T
   else delete draft.metadata.namespace;
 }
 
-export function fillForCreate(draft: DynamicObject, resource: Resource, now: Date): void {
-  const { metadata } = draft;
+/** A new object has none of this yet, whatever the request says. */
+export function wipeForCreate({ metadata }: DynamicObject): void {
+  const wiped: Partial<ObjectMeta> & { selfLink?: string } = metadata;
+  delete wiped.uid;
+  delete wiped.creationTimestamp;
+  delete wiped.deletionTimestamp;
+  delete wiped.deletionGracePeriodSeconds;
+  delete wiped.selfLink;
+}
+
+export function fillForCreate({ metadata }: DynamicObject, resource: Resource, now: Date): void {
   if (metadata.resourceVersion) throw plainError("resourceVersion should not be set on objects to be created");
   delete metadata.resourceVersion;
-  delete metadata.deletionTimestamp;
-  delete metadata.deletionGracePeriodSeconds;
-  delete (metadata as ObjectMeta & { selfLink?: string }).selfLink;
   metadata.uid = randomUUID();
   metadata.creationTimestamp = timestamp(now);
   if (resource.strategy.tracksGeneration) metadata.generation = 1;

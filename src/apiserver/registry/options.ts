@@ -7,6 +7,8 @@ export interface WriteOptions {
   readonly fieldValidation: FieldValidation;
   /** Whether an apply takes over what others own. */
   readonly force: boolean;
+  /** What the request itself says of these. */
+  readonly options: { readonly fieldManager?: string; readonly fieldValidation?: string };
 }
 
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
@@ -47,6 +49,7 @@ export function writeOptions(
     fieldManager: fieldManager || managerFrom(userAgent),
     force: ["true", "1"].includes(query.get("force") ?? ""),
     fieldValidation: fieldValidation === "" ? "Warn" : (fieldValidation as FieldValidation),
+    options: { ...(fieldManager && { fieldManager }), ...(fieldValidation && { fieldValidation }) },
   };
 }
 

@@ -6,6 +6,7 @@ import { Compacted, type Store } from "../store/index.ts";
 import type { ListOptions } from "./options.ts";
 import { selectionOf } from "./selection.ts";
 import { type NamedTarget, type RegistryDependencies, storeKey, subjectOf, type Target } from "./target.ts";
+import { allShownBy, shownBy } from "./versions.ts";
 
 /** How long a read waits for a revision that has not happened yet. */
 const PATIENCE_MS = 3_000;
@@ -18,8 +19,8 @@ export async function get(
   await revisionReached(dependencies, resourceVersion ?? 0);
   const stored = dependencies.store.get(target.resource.storage, storeKey(target));
   if (!stored) throw notFound(subjectOf(target));
-  if (target.subresource?.view) return target.subresource.view.read(target.resource.strategy.present(stored));
-  return target.resource.strategy.present(stored);
+  const shown = shownBy(target.resource, stored);
+  return target.subresource?.view ? target.subresource.view.read(await shown) : shown;
 }
 
 export interface Listed {
@@ -40,22 +41,25 @@ export async function list(dependencies: RegistryDependencies, target: Target, o
   const found = listAt(store, resource, namespace, revision, from?.start);
   const start = from ? firstAtOrAfter(found.items, from.start) : 0;
 
+  // Versions that differ in more than their name may be selected by what only their own objects have.
+  const isSelectedConverted = resource.conversion !== undefined && !selection.everything;
+  const candidates = isSelectedConverted ? await allShownBy(resource, found.items) : found.items;
   const items: DynamicObject[] = [];
-  for (let at = start; at < found.items.length; at++) {
-    const stored = found.items[at] as DynamicObject;
-    if (!selection.everything && !selection.matches(stored)) continue;
+  for (let at = start; at < candidates.length; at++) {
+    const candidate = candidates[at] as DynamicObject;
+    if (!selection.everything && !selection.matches(candidate)) continue;
     if (options.limit > 0 && items.length === options.limit) {
-      const last = found.items[at - 1] as DynamicObject;
+      const last = candidates[at - 1] as DynamicObject;
       return {
-        items: items.map((item) => resource.strategy.present(item)),
+        items: await allShownBy(resource, items),
         revision: found.revision,
         continueToken: encodeToken(found.revision, `${keyOfStored(last)}\0`),
-        ...(selection.everything && { remaining: found.items.length - at }),
+        ...(selection.everything && { remaining: candidates.length - at }),
       };
     }
-    items.push(stored);
+    items.push(candidate);
   }
-  return { items: items.map((item) => resource.strategy.present(item)), revision: found.revision };
+  return { items: await allShownBy(resource, items), revision: found.revision };
 }
 
 /** A list at a revision and with a limit, but without a match, means exactly that revision: an old promise. */

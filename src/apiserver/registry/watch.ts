@@ -2,11 +2,12 @@
 import { randomInt } from "node:crypto";
 import { apiVersionOf, type DynamicObject, type Status } from "#api/meta";
 import type { Clock } from "#lib/clock";
-import { expired, field, invalid } from "../errors.ts";
-import { Compacted, type Store, type StoreEvent } from "../store/index.ts";
+import { ApiError, expired, field, internalError, invalid } from "../errors.ts";
+import { Compacted, type ListResult, type StoreEvent } from "../store/index.ts";
 import { booleanOf, integerOf, plainRevisionOf } from "./options.ts";
 import { type Selection, selectionOf } from "./selection.ts";
 import type { RegistryDependencies, Target } from "./target.ts";
+import { type WatchSource, watchSource } from "./watch-source.ts";
 
 export interface WatchOptions {
   readonly resourceVersion: string;
@@ -70,7 +71,7 @@ export function watchOptions(query: URLSearchParams): WatchOptions {
   };
 }
 
-/** Starts at once and synchronously sends what there is; the answer ends it. */
+/** Starts at once and sends what there is, synchronously unless it must be converted; the answer ends it. */
 export function watch(
   dependencies: RegistryDependencies,
   target: Target,
@@ -79,7 +80,7 @@ export function watch(
 ): () => void {
   const { store, clock } = dependencies;
   const selection = selectionOf(target.resource, options.labelSelector, options.fieldSelector);
-  const stream = new Stream(target, selection, store, clock, sink);
+  const stream = new Stream(target, selection, watchSource(store, target.resource), clock, sink);
   stream.start(options);
   return () => stream.stop();
 }
@@ -87,40 +88,72 @@ export function watch(
 class Stream {
   readonly #target: Target;
   readonly #selection: Selection;
-  readonly #store: Store;
+  /** Of the keys that it is about. */
+  readonly #prefix: string;
+  readonly #source: WatchSource;
   readonly #clock: Clock;
   readonly #sink: WatchSink;
   #unwatch = () => {};
   #cancelTimers: (() => void)[] = [];
   #stopped = false;
 
-  constructor(target: Target, selection: Selection, store: Store, clock: Clock, sink: WatchSink) {
+  constructor(target: Target, selection: Selection, source: WatchSource, clock: Clock, sink: WatchSink) {
     this.#target = target;
     this.#selection = selection;
-    this.#store = store;
+    this.#prefix = target.namespace === undefined ? "" : `${target.namespace}/`;
+    this.#source = source;
     this.#clock = clock;
     this.#sink = sink;
   }
 
   start(options: WatchOptions): void {
-    const { storage } = this.#target.resource;
     const asked = Number(options.resourceVersion || 0);
     const initial = options.sendInitialEvents ?? asked === 0;
-    let since = asked;
-    if (initial || asked === 0) since = initial ? this.#sendState(options) : this.#store.revision;
-    try {
-      this.#unwatch = this.#store.watch(storage, since, (event) => this.#onEvent(event));
-    } catch (error) {
-      if (!(error instanceof Compacted)) throw error;
-      this.#sink.event({
-        type: "ERROR",
-        object: expired(`too old resource version: ${asked} (${error.oldest})`).status,
-      });
-      this.#finish();
+    if (!initial) {
+      this.#follow(asked === 0 ? this.#source.revision : asked, options);
       return;
     }
-    if (this.#stopped) return; // replaying history was too much for the sink
+    const { namespace } = this.#target;
+    const state = this.#source.list(namespace === undefined ? {} : { namespace });
+    if (state instanceof Promise) {
+      state.then(
+        (listed) => this.#begin(listed, options),
+        (error: unknown) => this.#fail(error),
+      );
+    } else this.#begin(state, options);
+  }
+
+  #begin(state: ListResult, options: WatchOptions): void {
+    if (this.#stopped) return;
+    this.#sendState(state, options);
+    this.#follow(state.revision, options);
+  }
+
+  #follow(since: number, options: WatchOptions): void {
+    try {
+      this.#unwatch = this.#source.watch(
+        since,
+        (event) => this.#onEvent(event),
+        (error) => this.#fail(error),
+      );
+    } catch (error) {
+      if (!(error instanceof Compacted)) throw error;
+      this.#fail(expired(`too old resource version: ${since} (${error.oldest})`));
+      return;
+    }
+    if (this.#stopped) {
+      this.#unwatch(); // replaying history was too much for the sink
+      return;
+    }
     this.#schedule(options);
+  }
+
+  /** Whoever watches is told why it ends, and will list again. */
+  #fail(error: unknown): void {
+    if (this.#stopped) return;
+    const { status } = error instanceof ApiError ? error : internalError(String(error));
+    this.#sink.event({ type: "ERROR", object: status });
+    this.#finish();
   }
 
   stop(): void {
@@ -130,23 +163,18 @@ class Stream {
     this.#cancelTimers = [];
   }
 
-  #sendState({ sendInitialEvents, bookmarks }: WatchOptions): number {
-    const { resource, namespace } = this.#target;
-    const { items, revision } = this.#store.list(resource.storage, namespace === undefined ? {} : { namespace });
+  #sendState({ items, revision }: ListResult, { sendInitialEvents, bookmarks }: WatchOptions): void {
     for (const stored of items) {
-      if (this.#matches(stored)) this.#sink.event({ type: "ADDED", object: resource.strategy.present(stored) });
+      if (this.#matches(stored)) this.#sink.event({ type: "ADDED", object: this.#source.present(stored) });
     }
     if (sendInitialEvents && bookmarks) this.#bookmark(revision, { annotations: { [INITIAL_EVENTS_END]: "true" } });
-    return revision;
   }
 
   #onEvent({ type, object, previous, key }: StoreEvent): void {
-    if (this.#stopped) return;
-    const { resource, namespace } = this.#target;
-    if (namespace !== undefined && !key.startsWith(`${namespace}/`)) return;
+    if (this.#stopped || !key.startsWith(this.#prefix)) return;
     const matched = previous !== undefined && this.#matches(previous);
     const matches = type !== "DELETED" && this.#matches(object);
-    const present = (stored: DynamicObject) => resource.strategy.present(stored);
+    const present = (stored: DynamicObject) => this.#source.present(stored);
     if (matches) this.#sink.event({ type: matched ? "MODIFIED" : "ADDED", object: present(object) });
     else if (matched) {
       // The watcher sees the last state that it was allowed to see, at the revision at which it lost sight.
@@ -158,7 +186,8 @@ class Stream {
 
   #matches(stored: DynamicObject): boolean {
     const { name } = this.#target;
-    return (name === undefined || stored.metadata.name === name) && this.#selection.matches(stored);
+    if (name !== undefined && stored.metadata.name !== name) return false;
+    return this.#selection.everything || this.#selection.matches(stored);
   }
 
   #schedule({ timeoutSeconds, bookmarks }: WatchOptions): void {
@@ -166,9 +195,9 @@ class Stream {
     this.#after(end, () => this.#finish());
     if (!bookmarks) return;
     if (end > BOOKMARK_BEFORE_END_MS)
-      this.#after(end - BOOKMARK_BEFORE_END_MS, () => this.#bookmark(this.#store.revision));
+      this.#after(end - BOOKMARK_BEFORE_END_MS, () => this.#bookmark(this.#source.revision));
     const periodically = () => {
-      this.#bookmark(this.#store.revision);
+      this.#bookmark(this.#source.revision);
       this.#after(BOOKMARK_PERIOD_MS, periodically);
     };
     if (end > BOOKMARK_PERIOD_MS) this.#after(BOOKMARK_PERIOD_MS, periodically);
