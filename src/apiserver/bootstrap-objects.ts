@@ -3,6 +3,7 @@ import type { DynamicObject } from "#api/meta";
 import { timestamp } from "#lib/clock";
 import { bootstrapPolicy } from "./auth/index.ts";
 import { SERVICE_ADDRESS } from "./identity.ts";
+import { SERVICE_RANGE } from "./service-addresses.ts";
 
 export interface BootstrapObject {
   readonly storage: string;
@@ -11,21 +12,19 @@ export interface BootstrapObject {
 
 const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/** In the order in which they can be created. */
-export function bootstrapObjects({
-  authority,
-  host,
-  port,
-  now,
-}: {
-  authority: string;
-  host: string;
-  port: number;
-  now: Date;
-}): BootstrapObject[] {
+/** What differs from one cluster to the next. */
+export interface BootstrapFacts {
+  /** PEM of the authority of client certificates. */
+  readonly authority: string;
+  readonly host: string;
+  readonly port: number;
+  readonly now: Date;
+}
+
+/** In the order in which they can be created; what everybody may do comes beside them. */
+export function bootstrapObjects({ authority, host, port, now }: BootstrapFacts): BootstrapObject[] {
   return [
     ...NAMESPACES.map((name) => stored("core/namespaces", "v1", "Namespace", { name })),
-    ...bootstrapPolicy().map((object) => ({ storage: storageOf(object), object })),
     stored(
       "core/configmaps",
       "v1",
@@ -43,11 +42,35 @@ export function bootstrapObjects({
       { namespace: "kube-system", name: "kube-apiserver-legacy-service-account-token-tracking" },
       { data: { since: timestamp(now).slice(0, "YYYY-MM-DD".length) } },
     ),
+    ...ownService(host, port),
+  ];
+}
+
+/** What everybody may do: the same in every cluster. */
+export function policyObjects(): readonly BootstrapObject[] {
+  policy ??= bootstrapPolicy().map((object) => ({ storage: storageOf(object), object }));
+  return policy;
+}
+
+let policy: readonly BootstrapObject[] | undefined;
+
+/** The Service by which the API server is found from inside, the range of its address, and where it leads. */
+export function ownService(ip: string, port: number): BootstrapObject[] {
+  const place = { namespace: "default", name: "kubernetes" };
+  const ports = [{ name: "https", protocol: "TCP", port }];
+  return [
+    stored(
+      "networking.k8s.io/servicecidrs",
+      "networking.k8s.io/v1",
+      "ServiceCIDR",
+      { name: "kubernetes" },
+      { spec: { cidrs: [SERVICE_RANGE] } },
+    ),
     stored(
       "core/services",
       "v1",
       "Service",
-      { namespace: "default", name: "kubernetes", labels: { component: "apiserver", provider: "kubernetes" } },
+      { ...place, labels: { component: "apiserver", provider: "kubernetes" } },
       {
         spec: {
           type: "ClusterIP",
@@ -57,15 +80,6 @@ export function bootstrapObjects({
         },
       },
     ),
-    ...kubernetesEndpoints(host, port),
-  ];
-}
-
-/** Where the Service `kubernetes` leads. No controller does it, because the service selects no Pods. */
-function kubernetesEndpoints(ip: string, port: number): BootstrapObject[] {
-  const place = { namespace: "default", name: "kubernetes" };
-  const ports = [{ name: "https", protocol: "TCP", port }];
-  return [
     stored(
       "core/endpoints",
       "v1",

@@ -1,21 +1,24 @@
 /** The core group: what has no file of its own is declared here. */
+import type { DynamicObject } from "#api/meta";
 import { equal } from "#lib/json";
 import { field } from "../errors.ts";
 import type { GroupVersionKind, Resource } from "../resource.ts";
 import { configMaps, secrets } from "./data.ts";
 import type { KindDependencies } from "./dependencies.ts";
+import { endpoints } from "./endpoints.ts";
 import { events } from "./events.ts";
-import { at, ensure, fieldsAt, fill, fillText, objectsAt, textAt } from "./fields.ts";
+import { at, ensure, fieldsAt, fillText, objectsAt, textAt } from "./fields.ts";
 import { namespaces } from "./namespaces.ts";
 import { defaultPodTemplate } from "./pod-defaults.ts";
-import { notNegative, validatePodTemplate } from "./pod-validation.ts";
-import { pods } from "./pods.ts";
+import { validatePodTemplate } from "./pod-validation.ts";
+import { bindings, pods } from "./pods.ts";
+import { replicationControllers } from "./replication-controllers.ts";
 import { services } from "./services.ts";
 import { bodyOf, resource } from "./strategy.ts";
-import { scale, statusOf } from "./subresources.ts";
+import { statusOf } from "./subresources.ts";
 import * as tables from "./tables/core.ts";
 import { nameAndAge } from "./tables/layout.ts";
-import { podTemplates, replicaSets } from "./tables/workloads.ts";
+import { podTemplates } from "./tables/workloads.ts";
 
 export function coreResources(dependencies: KindDependencies): Resource[] {
   return [
@@ -24,6 +27,7 @@ export function coreResources(dependencies: KindDependencies): Resource[] {
     secrets,
     serviceAccounts(dependencies),
     pods(dependencies),
+    bindings(dependencies),
     services(dependencies),
     nodes,
     events,
@@ -70,6 +74,7 @@ const nodes = resource({
   selectableFields: { "spec.unschedulable": (node) => String(at(node, "spec", "unschedulable") === true) },
   // A kubelet registers its node with what the node can do: the only kind whose status is taken on create.
   initialStatus: (draft) => fieldsAt(draft, "status"),
+  admit: taintNewNode,
   validateChange(node, current) {
     const before = textAt(current, "spec", "providerID");
     if (before === "" || textAt(node, "spec", "providerID") === before) return [];
@@ -78,21 +83,14 @@ const nodes = resource({
   subresources: [statusOf(core("Node"))],
 });
 
-const endpoints = resource({
-  ...core("Endpoints"),
-  deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-  plural: "endpoints",
-  singular: "endpoints",
-  namespaced: true,
-  shortNames: ["ep"],
-  table: tables.endpoints,
-  createOnUpdate: true,
-  default(draft) {
-    for (const subset of objectsAt(draft, "subsets")) {
-      for (const port of objectsAt(subset, "ports")) fillText(port, { protocol: "TCP" });
-    }
-  },
-});
+/** Nothing is put on a node before the controllers have seen that it is ready; they take the taint away. */
+function taintNewNode(node: DynamicObject): void {
+  const spec = ensure(node, "spec");
+  const taints = objectsAt(spec, "taints");
+  const taint = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+  if (taints.some(({ key, effect }) => key === taint.key && effect === taint.effect)) return;
+  spec.taints = [...taints, taint];
+}
 
 const persistentVolumes = resource({
   ...core("PersistentVolume"),
@@ -133,35 +131,6 @@ const persistentVolumeClaims = resource({
     ];
   },
   subresources: [statusOf(core("PersistentVolumeClaim"))],
-});
-
-const replicationControllers = resource({
-  ...core("ReplicationController"),
-  plural: "replicationcontrollers",
-  namespaced: true,
-  shortNames: ["rc"],
-  categories: ["all"],
-  table: replicaSets,
-  hasStatus: true,
-  tracksGeneration: true,
-  selectableFields: { "status.replicas": (object) => String(at(object, "status", "replicas") ?? 0) },
-  default(draft) {
-    const spec = ensure(draft, "spec");
-    fill(spec, { replicas: 1 });
-    if (typeof spec.template !== "object" || spec.template === null) return;
-    defaultPodTemplate(ensure(spec, "template"));
-    const labels = fieldsAt(spec, "template", "metadata", "labels");
-    if (Object.keys(labels).length === 0) return;
-    fill(spec, { selector: { ...labels } });
-    if (Object.keys(draft.metadata.labels ?? {}).length === 0)
-      draft.metadata.labels = { ...labels } as Record<string, string>;
-  },
-  validate: (object) => [
-    ...notNegative(object, "spec", "replicas"),
-    ...(Object.keys(fieldsAt(object, "spec", "selector")).length === 0 ? [field.required("spec.selector")] : []),
-    ...validatePodTemplate(fieldsAt(object, "spec", "template"), "spec.template", ["Always"]),
-  ],
-  subresources: [statusOf(core("ReplicationController")), scale],
 });
 
 const podTemplateObjects = resource({

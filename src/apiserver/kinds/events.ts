@@ -27,6 +27,7 @@ const COMMON = {
   shortNames: ["ev"],
   storage: "core/events",
   createOnUpdate: true,
+  dependents: "ignored",
 } as const;
 
 const REFERENCE = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"] as const;

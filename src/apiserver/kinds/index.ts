@@ -4,11 +4,13 @@
  */
 export { builtinResources } from "./builtin.ts";
 export type { Allocation, KindDependencies, ServiceAddresses, ServiceWish } from "./dependencies.ts";
+export { withDisruptionAllowed } from "./disruption-budgets.ts";
 export { type Declaration, type Particulars, resource, strategy } from "./strategy.ts";
 export { nameAndCreation } from "./tables/layout.ts";
 export {
   immutable,
   type MetadataRules,
+  validateAnnotations,
   validateLabels,
   validateObjectMeta,
   validateObjectMetaUpdate,

@@ -25,11 +25,9 @@ export const namespaces: Resource = resource({
   initialStatus: () => ({ phase: "Active" }),
   nameRule: "label",
   selectableFields: { "status.phase": (object) => textAt(object, "status", "phase") },
-  default(draft) {
-    const { metadata } = draft;
-    if (metadata.name) metadata.labels = { ...metadata.labels, [NAME_LABEL]: metadata.name };
-  },
+  default: nameByLabel,
   prepareForCreate(draft) {
+    nameByLabel(draft); // a generated name is known only now
     const finalizers = textsAt(draft, "spec", "finalizers");
     ensure(draft, "spec").finalizers = finalizers.includes(CONTENT) ? finalizers : [...finalizers, CONTENT];
   },
@@ -62,6 +60,11 @@ export const namespaces: Resource = resource({
     },
   ],
 });
+
+/** So that selectors can choose namespaces by their names. */
+function nameByLabel({ metadata }: DynamicObject): void {
+  if (metadata.name) metadata.labels = { ...metadata.labels, [NAME_LABEL]: metadata.name };
+}
 
 function finalizerErrors(object: DynamicObject): FieldError[] {
   return textsAt(object, "spec", "finalizers").flatMap((finalizer, index) => {

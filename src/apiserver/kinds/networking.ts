@@ -1,8 +1,11 @@
 /** The networking, discovery and policy groups. */
 import { type FieldError, field } from "../errors.ts";
 import type { GroupVersionKind, Resource } from "../resource.ts";
-import { at, ensure, fieldsAt, fill, fillText, isAbsent, listAt, objectsAt, textAt } from "./fields.ts";
+import { podDisruptionBudgets } from "./disruption-budgets.ts";
+import { endpointSlices } from "./endpoints.ts";
+import { at, ensure, fieldsAt, fillText, isAbsent, listAt, objectsAt } from "./fields.ts";
 import { oneOf } from "./pod-validation.ts";
+import { serviceRangeResources } from "./service-ranges.ts";
 import { resource } from "./strategy.ts";
 import { statusOf } from "./subresources.ts";
 import * as tables from "./tables/groups.ts";
@@ -70,59 +73,11 @@ const networkPolicies = resource({
   },
 });
 
-const endpointSlices = resource({
-  group: "discovery.k8s.io",
-  version: "v1",
-  kind: "EndpointSlice",
-  plural: "endpointslices",
-  namespaced: true,
-  table: tables.endpointSlices,
-  tracksGeneration: true,
-  default(draft) {
-    for (const port of objectsAt(draft, "ports")) {
-      fill(port, { name: "" });
-      fillText(port, { protocol: "TCP" });
-    }
-  },
-  validate(slice) {
-    const errors = oneOf(slice, "addressType", ["FQDN", "IPv4", "IPv6"], "");
-    objectsAt(slice, "endpoints").forEach((endpoint, index) => {
-      if (listAt(endpoint, "addresses").length === 0) {
-        errors.push(field.required(`endpoints[${index}].addresses`, "must contain at least 1 address"));
-      }
-    });
-    const names = objectsAt(slice, "ports").map((port) => textAt(port, "name"));
-    names.forEach((name, index) => {
-      if (names.indexOf(name) < index) errors.push(field.duplicate(`ports[${index}].name`, name));
-    });
-    return errors;
-  },
-  validateChange: (slice, current) => immutable("addressType", slice.addressType, current.addressType),
-});
-
-const BUDGET: GroupVersionKind = { group: "policy", version: "v1", kind: "PodDisruptionBudget" };
-
-const podDisruptionBudgets = resource({
-  ...BUDGET,
-  plural: "poddisruptionbudgets",
-  namespaced: true,
-  shortNames: ["pdb"],
-  table: tables.podDisruptionBudgets,
-  hasStatus: true,
-  tracksGeneration: true,
-  unconditionalUpdate: false,
-  validate(budget) {
-    const { minAvailable, maxUnavailable } = fieldsAt(budget, "spec");
-    if (isAbsent(minAvailable) || isAbsent(maxUnavailable)) return [];
-    return [field.invalid("spec", fieldsAt(budget, "spec"), "minAvailable and maxUnavailable cannot be both set")];
-  },
-  subresources: [statusOf(BUDGET)],
-});
-
 export const networkingResources: readonly Resource[] = [
   ingresses,
   ingressClasses,
   networkPolicies,
+  ...serviceRangeResources,
   endpointSlices,
   podDisruptionBudgets,
 ];

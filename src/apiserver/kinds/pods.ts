@@ -3,11 +3,14 @@ import { randomInt } from "node:crypto";
 import type { DynamicObject } from "#api/meta";
 import { timestamp } from "#lib/clock";
 import { clone, equal } from "#lib/json";
-import { badRequest, conflict, type FieldError, field, forbidden, invalid } from "../errors.ts";
+import { conflict, type FieldError, field, forbidden, notFound, plainError, type Subject } from "../errors.ts";
 import type { GroupVersionKind, Resource, Subresource, SubresourceRequest } from "../resource.ts";
 import type { KindDependencies } from "./dependencies.ts";
+import { ephemeralContainers } from "./ephemeral-containers.ts";
+import { eviction } from "./eviction.ts";
 import { at, ensure, type Fields, fieldsAt, fill, listAt, numberAt, objectsAt, textAt } from "./fields.ts";
 import { containersOf, defaultPod } from "./pod-defaults.ts";
+import { podStreams } from "./pod-streams.ts";
 import { validatePodChange, validatePodSpec } from "./pod-validation.ts";
 import { bodyOf, resource, storageOf } from "./strategy.ts";
 import { statusOf } from "./subresources.ts";
@@ -15,8 +18,17 @@ import { pods as table } from "./tables/pods.ts";
 
 const KIND: GroupVersionKind = { group: "", version: "v1", kind: "Pod" };
 const BINDING: GroupVersionKind = { group: "", version: "v1", kind: "Binding" };
-const EVICTION: GroupVersionKind = { group: "policy", version: "v1", kind: "Eviction" };
 const STORAGE = storageOf("", "pods");
+
+/** What a Pod says of itself that is not to be put anywhere yet. */
+const GATED = {
+  type: "PodScheduled",
+  status: "False",
+  lastProbeTime: null,
+  lastTransitionTime: null,
+  reason: "SchedulingGated",
+  message: "Scheduling is blocked due to non-empty scheduling gates",
+};
 
 export function pods(dependencies: KindDependencies): Resource {
   const read =
@@ -31,7 +43,11 @@ export function pods(dependencies: KindDependencies): Resource {
     categories: ["all"],
     table,
     hasStatus: true,
-    initialStatus: (draft) => ({ phase: "Pending", qosClass: qosClass(fieldsAt(draft, "spec")) }),
+    initialStatus: (draft) => ({
+      phase: "Pending",
+      qosClass: qosClass(fieldsAt(draft, "spec")),
+      ...(objectsAt(draft, "spec", "schedulingGates").length > 0 && { conditions: [GATED] }),
+    }),
     tracksGeneration: true,
     graceFor,
     showsDeleted: true,
@@ -47,11 +63,14 @@ export function pods(dependencies: KindDependencies): Resource {
       "status.nominatedNodeName": read("status", "nominatedNodeName"),
     },
     default: (draft) => defaultPod(ensure(draft, "spec")),
-    prepareForCreate: (draft) => admitPod(draft, dependencies),
+    admit: (draft) => admitPod(draft, dependencies),
+    // Whoever lists tolerations anew may leave these out, and need not know that the server added them.
+    prepareForUpdate: (draft) => addTolerations(ensure(draft, "spec")),
     validate: (object) => validatePodSpec(fieldsAt(object, "spec"), "spec"),
     validateChange: (object, current) => validatePodChange(fieldsAt(object, "spec"), fieldsAt(current, "spec")),
     subresources: [
       statusOf(KIND, {
+        prepare: keepWhatNodesForget,
         validate(object, current) {
           // A node reports through the status; it must not move the Pod to another class of service by it.
           const [next, before] = [textAt(object, "status", "qosClass"), textAt(current, "status", "qosClass")];
@@ -59,9 +78,18 @@ export function pods(dependencies: KindDependencies): Resource {
         },
       }),
       binding(dependencies),
+      ephemeralContainers(KIND),
       eviction(dependencies),
+      ...podStreams(dependencies),
     ],
   });
+}
+
+/** Older nodes leave out what they do not know; that they say nothing of it does not mean that it is gone. */
+function keepWhatNodesForget(draft: DynamicObject, current: DynamicObject): void {
+  const [status, before] = [ensure(draft, "status"), fieldsAt(current, "status")];
+  if (!status.qosClass && before.qosClass) status.qosClass = before.qosClass;
+  if (!status.observedGeneration && before.observedGeneration) status.observedGeneration = before.observedGeneration;
 }
 
 /** A pod on a node has time to end; one that never ran, or has ended, needs none. */
@@ -88,7 +116,8 @@ async function bind({ change }: KindDependencies, { parent, body, context }: Sub
   const node = textAt(body, "target", "name");
   const errors = bindingErrors(body, node);
   const { name, namespace = "" } = parent.metadata;
-  if (errors.length > 0) throw invalid({ group: "", kind: "Binding", name }, errors);
+  // Real servers do not dress these up: clients see an error of the server, and so they do here.
+  if (errors.length > 0) throw plainError(errors.map((error) => `${error.field}: ${error.message}`).join(", "));
   if (context.dryRun) return;
   const refusal = (why: string) => conflict({ group: "", kind: "pods/binding", name }, why);
   await change(
@@ -122,21 +151,21 @@ function bindingErrors(body: DynamicObject, node: string): FieldError[] {
   ];
 }
 
-function eviction(dependencies: KindDependencies): Subresource {
-  return {
-    name: "eviction",
-    responseKind: EVICTION,
+/** The same asked for beside the Pod, as old schedulers do. */
+export function bindings(dependencies: KindDependencies): Resource {
+  return resource({
+    ...BINDING,
+    plural: "bindings",
+    namespaced: true,
     verbs: ["create"],
-    answer: async ({ parent, body, context }) => {
-      const wish = bodyOf(EVICTION, body);
-      const { name } = parent.metadata;
-      if (wish.metadata.name && wish.metadata.name !== name) {
-        throw badRequest(`name in URL does not match name in Eviction object`);
-      }
-      await dependencies.evict(parent, fieldsAt(wish, "deleteOptions"), context);
+    answer: async (body, context) => {
+      const { namespace = "", name } = body.metadata;
+      const parent = dependencies.lookup(STORAGE, `${namespace}/${name}`);
+      if (!parent) throw notFound({ group: "", kind: "pods", name });
+      await bind(dependencies, { parent, body, context });
       return succeeded();
     },
-  };
+  });
 }
 
 function succeeded(): DynamicObject {
@@ -151,6 +180,12 @@ function admitPod(pod: DynamicObject, dependencies: KindDependencies): void {
   addTolerations(spec);
 }
 
+/** One that leaves its name to the server has none yet, and is called by what the name will begin with. */
+function subjectOf({ metadata }: DynamicObject): Subject {
+  const { name, generateName = "" } = metadata;
+  return { group: "", kind: "pods", name: name || generateName };
+}
+
 const TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** An hour and a little, so that the token can be told from one that was asked for by hand. */
 const TOKEN_SECONDS = 3607;
@@ -163,7 +198,7 @@ function addServiceAccount(pod: DynamicObject, spec: Fields, { lookup }: KindDep
   const account = lookup(storageOf("", "serviceaccounts"), `${namespace}/${name}`);
   if (!account) {
     throw forbidden(
-      { group: "", kind: "pods", name: pod.metadata.name },
+      subjectOf(pod),
       `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`,
     );
   }
@@ -205,10 +240,7 @@ function addPriority(pod: DynamicObject, spec: Fields, { lookup }: KindDependenc
   const name = textAt(spec, "priorityClassName");
   const stored = name ? lookup(storageOf("scheduling.k8s.io", "priorityclasses"), name) : undefined;
   if (name && !stored && !SYSTEM_PRIORITIES.has(name)) {
-    throw forbidden(
-      { group: "", kind: "pods", name: pod.metadata.name },
-      `no PriorityClass with name ${name} was found`,
-    );
+    throw forbidden(subjectOf(pod), `no PriorityClass with name ${name} was found`);
   }
   spec.priority = numberAt(stored, "value") ?? SYSTEM_PRIORITIES.get(name) ?? 0;
   fill(spec, { preemptionPolicy: textAt(stored, "preemptionPolicy") || "PreemptLowerPriority" });

@@ -1,29 +1,13 @@
-/** The groups through which others extend the server: webhooks, further API services, and its own limits. */
-import type { DynamicObject } from "#api/meta";
 import { isObject } from "#lib/json";
-import { dns1123Subdomain } from "#lib/names";
-import { type FieldError, field } from "../errors.ts";
+import { field } from "../errors.ts";
 import type { GroupVersionKind, Resource } from "../resource.ts";
-import {
-  at,
-  ensure,
-  type Fields,
-  fieldsAt,
-  fill,
-  fillText,
-  isAbsent,
-  listAt,
-  numberAt,
-  objectsAt,
-  textAt,
-} from "./fields.ts";
-import { oneOf } from "./pod-validation.ts";
+import { at, ensure, type Fields, fieldsAt, fill, fillText, numberAt, objectsAt } from "./fields.ts";
 import { resource } from "./strategy.ts";
 import { statusOf } from "./subresources.ts";
 import * as tables from "./tables/groups.ts";
+import { webhookErrors } from "./webhook-validation.ts";
 
 const WEBHOOK_SECONDS = 10;
-const LONGEST_WEBHOOK_SECONDS = 30;
 const HTTPS = 443;
 
 function webhookConfiguration(kind: string, plural: string, isMutating: boolean): Resource {
@@ -33,6 +17,7 @@ function webhookConfiguration(kind: string, plural: string, isMutating: boolean)
     kind,
     plural,
     namespaced: false,
+    categories: ["api-extensions"],
     table: tables.webhookConfigurations,
     tracksGeneration: true,
     unconditionalUpdate: false,
@@ -50,44 +35,6 @@ function defaultWebhook(webhook: Fields, isMutating: boolean): void {
   for (const rule of objectsAt(webhook, "rules")) fillText(rule, { scope: "*" });
   const service = at(webhook, "clientConfig", "service");
   if (isObject(service)) fill(service, { port: HTTPS });
-}
-
-function webhookErrors(configuration: DynamicObject): FieldError[] {
-  const names = new Set<string>();
-  return objectsAt(configuration, "webhooks").flatMap((webhook, index) => {
-    const path = `webhooks[${index}]`;
-    const name = textAt(webhook, "name");
-    const errors = nameErrors(name, `${path}.name`);
-    if (names.has(name)) errors.push(field.duplicate(`${path}.name`, name));
-    names.add(name);
-
-    if (isAbsent(webhook.sideEffects))
-      errors.push(field.required(`${path}.sideEffects`, "must specify one of None, NoneOnDryRun"));
-    else errors.push(...oneOf(webhook, "sideEffects", ["None", "NoneOnDryRun"], path));
-    if (listAt(webhook, "admissionReviewVersions").length === 0) {
-      errors.push(field.required(`${path}.admissionReviewVersions`, "must specify one of v1, v1beta1"));
-    }
-    const seconds = numberAt(webhook, "timeoutSeconds");
-    if (seconds !== undefined && (seconds < 1 || seconds > LONGEST_WEBHOOK_SECONDS)) {
-      errors.push(
-        field.invalid(`${path}.timeoutSeconds`, seconds, "the timeout value must be between 1 and 30 seconds"),
-      );
-    }
-    errors.push(...oneOf(webhook, "failurePolicy", ["Fail", "Ignore"], path));
-    errors.push(...oneOf(webhook, "matchPolicy", ["Equivalent", "Exact"], path));
-    const { url, service } = fieldsAt(webhook, "clientConfig");
-    if (isAbsent(url) === isAbsent(service)) {
-      errors.push(field.required(`${path}.clientConfig`, "exactly one of url or service is required"));
-    }
-    return errors;
-  });
-}
-
-function nameErrors(name: string, path: string): FieldError[] {
-  if (name === "") return [field.required(path)];
-  const problems = dns1123Subdomain(name);
-  if (name.split(".").length < 3) problems.push("should be a domain with at least three segments separated by dots");
-  return problems.map((problem) => field.invalid(path, name, problem));
 }
 
 const API_SERVICE: GroupVersionKind = { group: "apiregistration.k8s.io", version: "v1", kind: "APIService" };

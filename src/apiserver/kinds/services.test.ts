@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { created, find, shown, updated } from "./testing/drafts.ts";
+import { context, created, find, shown, updated } from "./testing/drafts.ts";
 
 const ports = [{ port: 80 }];
 
@@ -9,7 +9,9 @@ describe("services", () => {
   it("are headless when they wish to be", () => {
     const { object, errors } = created(resource, { spec: { ports, clusterIP: "None" } });
     expect(errors).toEqual([]);
-    expect(object.spec).toMatchObject({ clusterIP: "None", clusterIPs: ["None"], ipFamilies: ["IPv4"] });
+    expect(object.spec).toMatchObject({ clusterIP: "None", clusterIPs: ["None"], ipFamilyPolicy: "RequireDualStack" });
+    const { object: selecting } = created(resource, { spec: { ports, clusterIP: "None", selector: { a: "b" } } });
+    expect(selecting.spec).toMatchObject({ ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack" });
   });
 
   it("have no address when they only give a name", () => {
@@ -40,6 +42,59 @@ describe("services", () => {
       clusterIPs: ["10.96.0.9"],
       ports: [{ nodePort: 30_000 }, { nodePort: 30_001 }],
     });
+  });
+
+  it("lose what another type has no use for, and keep the rest", () => {
+    const { object } = created(resource, {
+      spec: { type: "LoadBalancer", externalTrafficPolicy: "Local", ports, selector: { a: "b" } },
+    });
+    expect(object.spec).toMatchObject({ healthCheckNodePort: 30_001, allocateLoadBalancerNodePorts: true });
+    object.status = { loadBalancer: { ingress: [{ ip: "127.0.0.9" }] } };
+    const next = updated(resource, object, (draft) => {
+      draft.spec = { ...(draft.spec as object), type: "ExternalName", externalName: "example.com" };
+    });
+    expect(next.errors).toEqual([]);
+    expect(next.object.spec).toEqual({
+      type: "ExternalName",
+      externalName: "example.com",
+      sessionAffinity: "None",
+      selector: { a: "b" },
+      ports: [{ port: 80, protocol: "TCP", targetPort: 80 }],
+    });
+    expect(next.object.status).toEqual({ loadBalancer: {} });
+    expect(object.status).toEqual({ loadBalancer: { ingress: [{ ip: "127.0.0.9" }] } });
+  });
+
+  it("are refused a change of what a new type has no use for", () => {
+    const { object } = created(resource, { spec: { type: "NodePort", ports } });
+    const { errors } = updated(resource, object, (draft) => {
+      draft.spec = { ...(draft.spec as object), type: "ClusterIP", ports: [{ port: 80, nodePort: 31_000 }] };
+    });
+    expect(shown(errors)).toEqual(["spec.ports[0].nodePort: Forbidden"]);
+  });
+
+  it("give up the second family with the policy that asked for it", () => {
+    const { object } = created(resource, { spec: { clusterIP: "None" } });
+    const single = updated(resource, object, (draft) => {
+      draft.spec = { ...(draft.spec as object), ipFamilyPolicy: "SingleStack" };
+    });
+    expect(single.object.spec).toMatchObject({ ipFamilies: ["IPv4"] });
+    expect(() =>
+      updated(resource, object, (draft) => {
+        draft.spec = { ...(draft.spec as object), ipFamilies: ["IPv4"] };
+      }),
+    ).toThrow("must be 'SingleStack' to release the secondary IP family");
+  });
+
+  it("warn of what is hardly meant", () => {
+    const warnings: string[] = [];
+    const { object } = created(resource, { spec: { ports } });
+    object.spec = { ...(object.spec as object), externalName: "example.com", trafficDistribution: "PreferClose" };
+    resource.strategy.prepareForUpdate(object, object, { ...context, warn: (text) => void warnings.push(text) });
+    expect(warnings).toEqual([
+      'spec.externalName is ignored when spec.type is not "ExternalName"',
+      'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"',
+    ]);
   });
 
   it("do not move to another address", () => {

@@ -31,10 +31,13 @@ export interface Particulars {
   /** The way back. */
   present?(stored: DynamicObject): DynamicObject;
   default?(draft: DynamicObject): void;
+  admit?(draft: DynamicObject): void;
   prepareForCreate?(draft: DynamicObject, context: RequestContext): void;
   prepareForUpdate?(draft: DynamicObject, current: DynamicObject, context: RequestContext): void;
   prepareForDelete?(draft: DynamicObject): void;
   graceFor?(current: DynamicObject, asked: number | undefined): number;
+  dependents?: Strategy["dependents"];
+  orphanWarning?: string;
   showsDeleted?: boolean;
   /** Runs on creates and updates. */
   validate?(object: DynamicObject, context: RequestContext): FieldError[];
@@ -59,6 +62,7 @@ export function strategy(kind: GroupVersionKind, own: Particulars = {}): Strateg
     },
     default: (draft) => own.default?.(draft),
     defaultsOnRead: false,
+    ...(own.admit && { admit: own.admit }),
     prepareForCreate(draft, context) {
       if (hasStatus)
         draft.status = { ...fieldsAt(normalizeAs(typeKey, {}).object, "status"), ...own.initialStatus?.(draft) };
@@ -67,6 +71,8 @@ export function strategy(kind: GroupVersionKind, own: Particulars = {}): Strateg
     prepareForUpdate: (draft, current, context) => own.prepareForUpdate?.(draft, current, context),
     prepareForDelete: (draft) => own.prepareForDelete?.(draft),
     ...(own.graceFor && { graceFor: own.graceFor }),
+    ...(own.dependents && { dependents: own.dependents }),
+    ...(own.orphanWarning !== undefined && { orphanWarning: own.orphanWarning }),
     showsDeleted: own.showsDeleted ?? false,
     validateCreate: (object, context) => own.validate?.(object, context) ?? [],
     validateUpdate: (object, current, context) => [

@@ -1,5 +1,5 @@
 /** The rules of metadata, which are the same for every kind, built in or custom. */
-import type { ObjectMeta, OwnerReference } from "#api/meta";
+import type { LabelSelector, LabelSelectorRequirement, ObjectMeta, OwnerReference } from "#api/meta";
 import { equal } from "#lib/json";
 import { dns1035Label, dns1123Label, dns1123Subdomain, labelValue, pathSegment, qualifiedName } from "#lib/names";
 import { type FieldError, field } from "../errors.ts";
@@ -79,6 +79,33 @@ export function validateLabels(labels: Readonly<Record<string, string>>, path: s
   ]);
 }
 
+/** A selector by labels, wherever one is written; a missing one is for others to miss. */
+export function validateLabelSelector(selector: LabelSelector | undefined, path: string): FieldError[] {
+  const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
+  return [
+    ...validateLabels(matchLabels, `${path}.matchLabels`),
+    ...matchExpressions.flatMap((requirement, index) =>
+      requirementErrors(requirement, `${path}.matchExpressions[${index}]`),
+    ),
+  ];
+}
+
+function requirementErrors({ key, operator, values = [] }: LabelSelectorRequirement, path: string): FieldError[] {
+  const asksValues = operator === "In" || operator === "NotIn";
+  const errors: FieldError[] = [];
+  if (asksValues && values.length === 0) {
+    errors.push(field.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
+  } else if (operator === "Exists" || operator === "DoesNotExist") {
+    const flaw = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+    if (values.length > 0) errors.push(field.forbidden(`${path}.values`, flaw));
+  } else if (!asksValues) errors.push(field.invalid(`${path}.operator`, operator, "not a valid selector operator"));
+  errors.push(...qualifiedName(key).map((problem) => field.invalid(`${path}.key`, key, problem)));
+  for (const [index, value] of values.entries()) {
+    errors.push(...labelValue(value).map((problem) => field.invalid(`${path}.values[${index}]`, value, problem)));
+  }
+  return errors;
+}
+
 function nameErrors({ name, generateName }: ObjectMeta, { nameRule }: MetadataRules): FieldError[] {
   const rule = NAME_RULES[nameRule];
   const errors: FieldError[] = [];
@@ -101,13 +128,14 @@ function namespaceErrors({ namespace }: ObjectMeta, { namespaced }: MetadataRule
 function commonErrors(metadata: ObjectMeta, { builtin }: MetadataRules): FieldError[] {
   return [
     ...validateLabels(metadata.labels ?? {}, "metadata.labels"),
-    ...annotationErrors(metadata.annotations ?? {}),
+    ...validateAnnotations(metadata.annotations ?? {}),
     ...ownerErrors(metadata.ownerReferences ?? []),
     ...finalizerErrors(metadata.finalizers ?? [], builtin),
   ];
 }
 
-function annotationErrors(annotations: Readonly<Record<string, string>>): FieldError[] {
+/** Annotations may say anything under a proper key, up to a limit for all of them. */
+export function validateAnnotations(annotations: Readonly<Record<string, string>>): FieldError[] {
   const path = "metadata.annotations";
   const errors: FieldError[] = [];
   let size = 0;

@@ -75,7 +75,8 @@ describe("pod specs", () => {
 
 describe("pods", () => {
   const resource = find("Pod");
-  const { object: pod } = created(resource, { spec: { containers: [container] } });
+  const own = { key: "own", operator: "Exists" };
+  const { object: pod } = created(resource, { spec: { containers: [container], tolerations: [own] } });
   const spec = pod.spec as Record<string, unknown>;
 
   const changes: [why: string, change: Record<string, unknown>, errors: string[]][] = [
@@ -86,6 +87,7 @@ describe("pods", () => {
       [],
     ],
     ["tolerations may not go", { tolerations: [] }, ["spec.tolerations: Forbidden"]],
+    ["tolerations that the server added come back", { tolerations: [own, { key: "a", operator: "Exists" }] }, []],
     ["the account stays", { serviceAccountName: "other", serviceAccount: "other" }, ["spec: Forbidden"]],
     ["the node is set by binding only", { nodeName: "n" }, ["spec: Forbidden"]],
   ];
@@ -109,7 +111,12 @@ describe("pods", () => {
 
   it("are bound to a node once", async () => {
     const stored = clone(pod);
-    const { subresources } = find("Pod", "", { change: async (_storage, _key, edit) => edit(stored) });
+    const { subresources } = find("Pod", "", {
+      change: async (_storage, _key, edit) => {
+        edit(stored);
+        return stored;
+      },
+    });
     const binding = subresources.find(({ name }) => name === "binding");
     const request = {
       parent: pod,

@@ -172,9 +172,12 @@ describe("custom types", () => {
       type: "object",
       required: ["spec"],
       properties: {
-        apiVersion: { type: "string" },
-        kind: { type: "string" },
-        metadata: { allOf: [{ $ref: "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" }] },
+        apiVersion: { type: "string", description: expect.stringContaining("APIVersion defines") },
+        kind: { type: "string", description: expect.any(String) },
+        metadata: {
+          allOf: [{ $ref: "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" }],
+          description: expect.any(String),
+        },
         spec: { type: "object", properties: { color: { type: "string", enum: ["red"] } } },
       },
       "x-kubernetes-group-version-kind": [{ group: "example.com", version: "v1", kind: "Widget" }],

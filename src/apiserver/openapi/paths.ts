@@ -43,7 +43,8 @@ class ResourcePaths {
     if (namespaced && this.#can("list")) {
       paths[this.#everywhere] = { get: this.#list("ForAllNamespaces"), parameters: [parameters.pretty] };
     }
-    for (const subresource of subresources) {
+    // What is no object has no schema either: streams are left out.
+    for (const subresource of subresources.filter(({ connect }) => !connect)) {
       paths[`${this.#collection}/{name}/${subresource.name}`] = this.#subresourceItem(subresource);
     }
     return Object.fromEntries(Object.entries(paths).filter(([, item]) => Object.keys(item).length > 1));

@@ -2,6 +2,7 @@
 import type { OpenApiSchema } from "#api/schema";
 import type { GroupVersionKind, Resource } from "../resource.ts";
 import { type Field, type StructType, structOf, type TypeRef, typeOf } from "../types/index.ts";
+import { METADATA_FIELDS, OBJECT_FIELDS } from "./descriptions.ts";
 import { customName, PATCH, refTo, SPECIAL_NAMES, structName } from "./names.ts";
 
 export type Schema = Record<string, unknown>;
@@ -77,7 +78,8 @@ export class Schemas {
   type(typeKey: string): string {
     const struct = structOf(typeKey);
     if (!struct) throw new Error(`no built-in type ${typeKey}`);
-    return this.#add(structName(struct), () => this.#struct(struct));
+    const descriptions = struct.isKind ? OBJECT_FIELDS : typeKey === OBJECT_META ? METADATA_FIELDS : {};
+    return this.#add(structName(struct), () => this.#struct(struct, descriptions));
   }
 
   patch(): string {
@@ -105,22 +107,24 @@ export class Schemas {
         type: "object",
         properties: {
           ...properties,
-          apiVersion: { type: "string" },
-          kind: { type: "string" },
-          metadata: { allOf: [refTo(this.type(OBJECT_META))] },
+          apiVersion: { type: "string", description: OBJECT_FIELDS.apiVersion },
+          kind: { type: "string", description: OBJECT_FIELDS.kind },
+          metadata: { allOf: [refTo(this.type(OBJECT_META))], description: OBJECT_FIELDS.metadata },
         },
         "x-kubernetes-group-version-kind": [gvkOf(resource)],
       };
     });
   }
 
-  #struct(struct: StructType): Schema {
+  #struct(struct: StructType, descriptions: Readonly<Record<string, string>>): Schema {
     const required = struct.fields.filter((field) => field.required).map(({ name }) => name);
     return {
       type: "object",
       ...(required.length > 0 && { required }),
       ...(struct.fields.length > 0 && {
-        properties: Object.fromEntries(struct.fields.map((field) => [field.name, this.#field(field)])),
+        properties: Object.fromEntries(
+          struct.fields.map((field) => [field.name, this.#field(field, descriptions[field.name])]),
+        ),
       }),
       ...(struct.mapType && { "x-kubernetes-map-type": struct.mapType }),
       ...(struct.isKind && { "x-kubernetes-group-version-kind": [this.#gvkOf(struct)] }),
@@ -133,9 +137,10 @@ export class Schemas {
     return name === "Status" ? { group: "", version: "v1", kind: name } : { ...this.#groupVersion, kind: name };
   }
 
-  #field(field: Field): Schema {
+  #field(field: Field, description: string | undefined): Schema {
     const schema = this.#ref(field.type);
     return {
+      ...(description !== undefined && { description }),
       ...("$ref" in schema ? { allOf: [schema] } : schema), // nothing may stand beside a $ref
       ...(field.default !== undefined && { default: field.default }),
       ...(field.listType && { "x-kubernetes-list-type": field.listType }),

@@ -61,7 +61,7 @@ export function swaggerOf(parts: readonly SwaggerPart[]): Swagger {
     for (const [path, item] of Object.entries(part.paths)) paths[path] = pathItem(item);
     for (const [name, schema] of Object.entries(part.schemas)) {
       const known = definitions.get(name);
-      definitions.set(name, known ? withKindsOf(known, schema) : (ALTERNATIVES.get(name) ?? swaggerSchema(schema)));
+      definitions.set(name, known ? withKindsOf(known, schema) : (ALTERNATIVES.get(name) ?? definitionOf(schema)));
     }
   }
   return {
@@ -79,6 +79,12 @@ function withKindsOf(known: Schema, other: Schema): Schema {
   if (!Array.isArray(kinds) || !Array.isArray(more)) return known;
   const added = more.filter((kind) => !kinds.some((each) => equal(each, kind)));
   return added.length === 0 ? known : { ...known, [GVK]: [...kinds, ...added] };
+}
+
+/** A custom kind that keeps unknown fields is an object of which nothing more is said, or kubectl would refuse them. */
+function definitionOf(schema: Schema): Schema {
+  if (schema["x-kubernetes-preserve-unknown-fields"] !== true) return swaggerSchema(schema);
+  return { type: "object", ...(schema[GVK] !== undefined && { [GVK]: schema[GVK] }) };
 }
 
 /** One type in the words of v2. */

@@ -22,8 +22,14 @@ export function dependencies(own: Partial<KindDependencies> = {}): KindDependenc
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: "default" } };
   return {
     lookup: (storage, key) => (storage === "core/serviceaccounts" && key === "default/default" ? account : undefined),
-    change: async () => {},
+    list: () => [],
+    change: async (_, __, edit) => {
+      const draft: DynamicObject = { apiVersion: "v1", kind: "Pod", metadata: { name: "x" } };
+      edit(draft);
+      return draft;
+    },
     evict: async () => {},
+    readLog: async () => ({ contentType: "text/plain" }),
     issueToken: async ({ body }) => body,
     reviewToken: async (body) => body,
     authorize: () => ({ allowed: true, reason: "" }),
@@ -63,6 +69,7 @@ export function created(resource: Resource, body: Body): { object: DynamicObject
   Object.assign(object.metadata, { uid: "uid-1", creationTimestamp: timestamp(NOW) });
   if (strategy.tracksGeneration) object.metadata.generation = 1;
   strategy.default(object);
+  strategy.admit?.(object);
   strategy.prepareForCreate(object, context);
   const metadataErrors = validateObjectMeta(object.metadata, { namespaced, nameRule: strategy.nameRule, builtin });
   return { object, errors: [...metadataErrors, ...strategy.validateCreate(object, context)] };
