@@ -1,10 +1,10 @@
 /** Rules of the server that no kind can decide for itself, asked before every write. */
 import type { DynamicObject } from "#api/meta";
 import { PkiError, parseCertificateRequest } from "#lib/pki";
-import { type Authorizer, checkBindingWrite, checkRoleWrite } from "./auth/index.ts";
-import { type ApiError, forbidden } from "./errors.ts";
-import { type Admission, subjectOf, type Target } from "./registry/index.ts";
-import type { RequestContext } from "./resource.ts";
+import { type Authorizer, checkBindingWrite, checkRoleWrite } from "../auth/index.ts";
+import { type ApiError, forbidden } from "../errors.ts";
+import { type Admission, subjectOf, type Target } from "../registry/index.ts";
+import type { RequestContext } from "../resource.ts";
 
 const PROTECTED_NAMESPACES: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 const CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
@@ -17,7 +17,7 @@ type Rule = (
   context: RequestContext,
 ) => ApiError | undefined;
 
-export function createAdmission(authorizer: Authorizer): Admission {
+export function serverRules(authorizer: Authorizer): Pick<Admission, "admit" | "admitDelete"> {
   const rules: Readonly<Record<string, Rule>> = {
     "certificates.k8s.io/certificatesigningrequests": noCertificateForAdministrators,
     "rbac.authorization.k8s.io/roles": roleRule(authorizer),
