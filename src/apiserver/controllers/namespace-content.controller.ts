@@ -12,6 +12,9 @@ import type { Store } from "../store/index.ts";
 import type { ServerController } from "./runner.ts";
 import type { SystemWriter } from "./system.ts";
 
+const NAMESPACES = "core/namespaces";
+const ACCOUNTS = "core/serviceaccounts";
+const CONFIG_MAPS = "core/configmaps";
 const ROOT_CA = "kube-root-ca.crt";
 
 export function namespaceContentController(options: {
@@ -22,23 +25,24 @@ export function namespaceContentController(options: {
   const { store, writer, authorityPem } = options;
   return {
     name: "namespace-content",
+    watches: [NAMESPACES, ACCOUNTS, CONFIG_MAPS],
     keysOf({ resource, type, key, object }) {
-      if (resource === "core/namespaces") return [key];
+      if (resource === NAMESPACES) return [key];
       const isOurs =
-        (resource === "core/serviceaccounts" && object.metadata.name === "default" && type === "DELETED") ||
-        (resource === "core/configmaps" && object.metadata.name === ROOT_CA);
+        (resource === ACCOUNTS && object.metadata.name === "default" && type === "DELETED") ||
+        (resource === CONFIG_MAPS && object.metadata.name === ROOT_CA);
       return isOurs && object.metadata.namespace ? [object.metadata.namespace] : [];
     },
     async reconcile(name) {
-      const namespace = store.get("core/namespaces", name);
+      const namespace = store.get(NAMESPACES, name);
       if (!namespace || namespace.metadata.deletionTimestamp) return undefined;
-      await writer.ensure("core/serviceaccounts", defaultServiceAccount(name));
+      await writer.ensure(ACCOUNTS, defaultServiceAccount(name));
       const wanted = rootCa(name, authorityPem);
-      await writer.ensure("core/configmaps", wanted);
-      const current = store.get("core/configmaps", `${name}/${ROOT_CA}`);
+      await writer.ensure(CONFIG_MAPS, wanted);
+      const current = store.get(CONFIG_MAPS, `${name}/${ROOT_CA}`);
       const data = (current?.data ?? {}) as Record<string, string>;
       if (current && data["ca.crt"] !== authorityPem) {
-        await writer.change("core/configmaps", `${name}/${ROOT_CA}`, (draft) => ({ ...draft, data: wanted.data }));
+        await writer.change(CONFIG_MAPS, `${name}/${ROOT_CA}`, (draft) => ({ ...draft, data: wanted.data }));
       }
       return undefined;
     },
