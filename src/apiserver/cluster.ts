@@ -1,4 +1,5 @@
 /** One embedded cluster, put together: identity, store, catalog, access, verbs, pages, port and controllers. */
+import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { CustomResourceDefinition } from "#api/apiextensions";
 import { type DynamicObject, splitKey } from "#api/meta";
@@ -7,7 +8,7 @@ import { clone } from "#lib/json";
 import type { Logger } from "#lib/log";
 import { createRegistry } from "#lib/metrics";
 import { jsonWebKeySet, tokenSigningKey } from "#lib/pki";
-import { createAdmission } from "./admission.ts";
+import { createAdmission } from "./admission/index.ts";
 import { type AuditEvent, type AuditLog, createAuditLog } from "./audit/index.ts";
 import {
   type Authenticator,
@@ -18,54 +19,60 @@ import {
   tokenRequest,
   tokenReview,
 } from "./auth/index.ts";
-import { bootstrapObjects } from "./bootstrap-objects.ts";
+import { bind, HOST } from "./binding.ts";
+import { putInPlace } from "./bootstrap.ts";
+import { ownService } from "./bootstrap-objects.ts";
 import { DEFINITIONS, LiveCatalog } from "./catalog.ts";
-import {
-  clusterRoleAggregationController,
-  csrSigningController,
-  definitionDeletionController,
-  namespaceContentController,
-  namespaceDeletionController,
-  runServerControllers,
-  type SystemWriter,
-  systemWriter,
-  tokenSecretController,
-  tokenUseDays,
-} from "./controllers/index.ts";
-import { definitionResource } from "./crd/index.ts";
+import { type RunningControllers, startControllers, systemWriter, tokenUseDays } from "./controllers/index.ts";
+import { definitionResource, webhookConverter } from "./crd/index.ts";
 import { discoveryOf } from "./discovery/index.ts";
 import { notFound } from "./errors.ts";
 import {
+  askInProcess,
   auditObserver,
   createHandler,
   createLimiter,
   createPages,
+  type Handle,
   type Listener,
-  listen,
+  type LocalAnswer,
+  type LocalRequest,
   requestMetrics,
 } from "./http/index.ts";
 import {
+  clientIdentity,
   createIdentity,
   type Identity,
   type IdentityDraft,
+  IdentityError,
   type KeyAndCertificate,
   readIdentity,
   writeIdentity,
 } from "./identity.ts";
 import { builtinResources, type KindDependencies } from "./kinds/index.ts";
+import { createKubelets, type Kubelets } from "./kubelet/index.ts";
 import { registerClusterMetrics } from "./metrics.ts";
 import { createOpenApi } from "./openapi/index.ts";
 import { deleteOptions, type RegistryDependencies, remove } from "./registry/index.ts";
 import { createServiceAddresses } from "./service-addresses.ts";
+import type { SharedPort } from "./shared-port.ts";
 import { type Durability, openStore, type Store } from "./store/index.ts";
+import { createWebhookCaller, createWebhookClient } from "./webhooks/index.ts";
 
 export interface ClusterOptions {
   readonly name: string;
   /** Where it keeps its state and its keys; made when it is missing. */
   readonly dir: string;
   readonly durability: Durability;
-  /** Tried in order when the cluster starts for the first time; 0 lets the system choose. */
-  readonly ports: Iterable<number>;
+  /**
+   * Tried in order when the cluster starts for the first time; 0 lets the system choose. As a function it is called
+   * when a port is needed, so that clusters that open side by side can wait for their turn.
+   */
+  readonly ports: Iterable<number> | (() => Promise<Iterable<number>>);
+  /** Called when the port is known, before the cluster is ready. */
+  readonly onBound?: (port: number) => void;
+  /** The port that it shares with others; then it has none of its own. */
+  readonly shared?: SharedPort;
   /** How long client certificates live that it signs. */
   readonly signingDurationMs: number;
   /** The version of Capstan. */
@@ -74,40 +81,39 @@ export interface ClusterOptions {
   readonly log: Logger;
 }
 
+/** A cluster as a program in the same process asks it. */
+export interface InProcessServer {
+  ask(request: LocalRequest, signal: AbortSignal): Promise<LocalAnswer>;
+}
+
 export interface EmbeddedCluster {
   readonly name: string;
   readonly port: number;
   readonly url: string;
-  /** PEM of the authority that its certificate and its clients' certificates are signed by. */
+  /** PEM of the authority that the certificate of its port is signed by. */
   readonly authority: string;
   readonly administrator: KeyAndCertificate;
+  /** Makes a program known to the cluster: a key and a certificate with this name and these groups. */
+  identify(subject: { readonly commonName: string; readonly organizations: readonly string[] }): KeyAndCertificate;
+  /** For a program in the same process that shows this certificate: served like all others, without a connection. */
+  connect(certificate: string): InProcessServer;
   /** The latest requests and what became of them, oldest first. */
   auditTrail(): AuditEvent[];
   /** Ends watches, finishes writes, lets go of port and files. */
   close(): Promise<void>;
 }
 
-/** The port that the cluster chose at its first start belongs to somebody else now. */
-export class PortTaken extends Error {
-  override readonly name = "PortTaken";
-  readonly port: number;
-
-  constructor(port: number, cause: unknown) {
-    super(`port ${port} is taken`, { cause });
-    this.port = port;
-  }
-}
-
-const HOST = "127.0.0.1";
 const AUDIT_FILE = "audit.log";
 const KUBERNETES = "1.36.3";
 const ISSUER = "https://kubernetes.default.svc.cluster.local";
 const AUDIENCES = [ISSUER];
+/** Who the server is to nodes. */
+const KUBELET_CLIENT = { commonName: "kube-apiserver-kubelet-client", organizations: ["system:masters"] };
 
 export async function openCluster(options: ClusterOptions): Promise<EmbeddedCluster> {
   const { name, dir, clock, log, durability } = options;
   const kept = await readIdentity(dir);
-  const draft = kept ?? createIdentity(name, clock.now());
+  const draft = kept ?? createIdentity(name, clock.now(), { sharesPort: options.shared !== undefined });
 
   const store = await openStore(
     durability === "memory" ? { durability } : { durability, dir, warn: (text) => log.warn(text), clock },
@@ -116,12 +122,8 @@ export async function openCluster(options: ClusterOptions): Promise<EmbeddedClus
   const server = assemble(store, audit, draft, options);
   let listener: Listener | undefined;
   try {
-    listener = await bind(
-      draft,
-      kept?.port === undefined ? options.ports : [kept.port],
-      kept !== undefined,
-      server.handle,
-    );
+    listener = await listenerOf(draft, kept?.port, server.handle, options);
+    options.onBound?.(listener.port);
     const identity: Identity = { ...draft, port: listener.port };
     if (!kept && durability !== "memory") await writeIdentity(dir, identity);
     await server.start(identity);
@@ -133,14 +135,27 @@ export async function openCluster(options: ClusterOptions): Promise<EmbeddedClus
     throw error;
   }
   const { port, close } = listener;
+  let isClosed = false;
   return {
     name,
     port,
-    url: `https://${HOST}:${port}`,
-    authority: draft.authority.certificate,
+    url: options.shared?.urlOf(name) ?? `https://${HOST}:${port}`,
+    authority: options.shared?.authority ?? draft.authority.certificate,
     administrator: draft.administrator,
+    identify: (subject) => clientIdentity(draft.authority, subject, clock.now()),
+    connect(certificate) {
+      const { raw } = new X509Certificate(certificate);
+      const caller = { remoteAddress: HOST, getPeerX509Certificate: () => ({ raw }) };
+      return {
+        async ask(request, signal) {
+          if (isClosed) throw new Error(`cluster ${name} is closed`);
+          return askInProcess(server.handle, caller, request, signal);
+        },
+      };
+    },
     auditTrail: () => audit.recent(),
     async close() {
+      isClosed = true;
       const stopped = server.stop();
       await close();
       await stopped;
@@ -150,35 +165,22 @@ export async function openCluster(options: ClusterOptions): Promise<EmbeddedClus
   };
 }
 
-async function bind(
-  identity: IdentityDraft,
-  ports: Iterable<number>,
-  isKept: boolean,
-  handle: Parameters<typeof listen>[0]["handle"],
+async function listenerOf(
+  { name, serving }: IdentityDraft,
+  kept: number | undefined,
+  handle: Handle,
+  { ports, shared }: ClusterOptions,
 ): Promise<Listener> {
-  let last: unknown;
-  let tried = 0;
-  for (const port of ports) {
-    tried = port;
-    try {
-      return await listen({
-        host: HOST,
-        port,
-        certificate: identity.serving.certificate,
-        key: identity.serving.key,
-        handle,
-      });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-      last = error;
-      if (isKept) throw new PortTaken(port, error);
-    }
+  if (shared) {
+    const stop = shared.serve(name, handle);
+    return { port: shared.port, close: async () => stop() };
   }
-  throw new PortTaken(tried, last);
+  if (!serving) throw new IdentityError(`cluster ${name} shared a port, and has no certificate for one of its own`);
+  return bind({ ...serving, kept, ports: typeof ports === "function" ? await ports() : ports, handle });
 }
 
 interface Assembled {
-  handle: Parameters<typeof listen>[0]["handle"];
+  readonly handle: Handle;
   /** Puts in what must be there and starts the controllers. */
   start(identity: Identity): Promise<void>;
   stop(): Promise<void>;
@@ -188,7 +190,7 @@ function assemble(
   store: Store,
   audit: AuditLog,
   identity: IdentityDraft,
-  { clock, log, version, signingDurationMs }: ClusterOptions,
+  { clock, log, version, signingDurationMs, shared }: ClusterOptions,
 ): Assembled {
   const stopping = new AbortController();
   const signingKey = tokenSigningKey(identity.tokenKey);
@@ -203,10 +205,13 @@ function assemble(
   });
   const authorizer = createRbacAuthorizer({ reader: store });
 
+  const webhookClient = createWebhookClient({ clock });
+  const caller = createWebhookCaller(webhookClient, store);
+  const admission = createAdmission({ store, catalog: () => catalog, caller, authorizer, clock });
   const registry: RegistryDependencies = {
     store,
     clock,
-    admission: createAdmission(authorizer),
+    admission,
     get catalog() {
       return catalog;
     },
@@ -220,15 +225,33 @@ function assemble(
         namespace,
       }).allowed,
   };
-  const kindDependencies = dependenciesOfKinds({ store, registry, authenticator, authorizer, signingKey });
+  /** For what must go through, whatever webhooks there are. */
+  const unasked = (): RegistryDependencies => ({ ...registry, admission: admission.alone });
+  const kubelets = createKubelets({
+    lookup: (storage, key) => store.head(storage, key),
+    authority: identity.authority.certificate,
+    identity: () => clientIdentity(identity.authority, KUBELET_CLIENT, clock.now()),
+  });
+  const kindDependencies = dependenciesOfKinds({
+    store,
+    clock,
+    unasked,
+    authenticator,
+    authorizer,
+    signingKey,
+    kubelets,
+  });
   const builtin = builtinResources(kindDependencies);
-  const catalog = new LiveCatalog([
-    ...builtin,
-    definitionResource({
-      definitions: () => store.list(DEFINITIONS).items as unknown as CustomResourceDefinition[],
-      builtins: () => builtin,
-    }),
-  ]);
+  const catalog = new LiveCatalog(
+    [
+      ...builtin,
+      definitionResource({
+        definitions: () => store.list(DEFINITIONS).items as unknown as CustomResourceDefinition[],
+        builtins: () => builtin,
+      }),
+    ],
+    { converterFor: (definition) => webhookConverter(definition, caller) },
+  );
   const unfollow = catalog.follow(store);
   const writer = systemWriter(registry, (storage) => catalog.byStorage(storage));
   const useDays = tokenUseDays({ writer, clock, log });
@@ -259,7 +282,7 @@ function assemble(
       ]),
   });
 
-  let stopControllers = async () => {};
+  let controllers: RunningControllers | undefined;
   return {
     handle: createHandler({
       registry,
@@ -274,60 +297,61 @@ function assemble(
     }),
     async start({ port, authority }) {
       serverAddress = `${HOST}:${port}`;
-      await putInPlace(writer, { authority: authority.certificate, host: HOST, port, now: clock.now() });
-      stopControllers = runServerControllers({
+      // Nothing that is stored may keep a cluster from starting, least of all a webhook that runs in it.
+      const bootstrap = systemWriter(unasked(), (storage) => catalog.byStorage(storage));
+      const facts = { authority: authority.certificate, host: HOST, port, now: clock.now() };
+      await putInPlace({ store, writer: bootstrap, facts });
+      controllers = startControllers({
         store,
+        writer,
+        catalog,
         clock,
         log,
-        controllers: [
-          namespaceContentController({ store, writer, authorityPem: authority.certificate }),
-          namespaceDeletionController({ store, writer, clock }),
-          definitionDeletionController({ store, writer, clock }),
-          clusterRoleAggregationController({ store, writer }),
-          csrSigningController({ store, writer, authority, signingDurationMs, clock }),
-          tokenSecretController({ store, writer, key: signingKey, authorityPem: authority.certificate }),
-        ],
+        authority,
+        servingAuthority: shared?.authority ?? authority.certificate,
+        signingDurationMs,
+        tokenKey: signingKey,
+        ownService: ownService(HOST, port),
       });
     },
     async stop() {
       stopping.abort();
-      await stopControllers();
+      webhookClient.close();
+      await controllers?.stop();
+      kubelets.close();
       await useDays.written();
       unfollow();
+      admission.close();
       authorizer.close();
     },
   };
 }
 
-/** Namespaces first, one by one, because the rest lies in them; the rest together, in one commit of the log. */
-async function putInPlace(writer: SystemWriter, facts: Parameters<typeof bootstrapObjects>[0]): Promise<void> {
-  const objects = bootstrapObjects(facts);
-  const isNamespace = ({ storage }: { storage: string }) => storage === "core/namespaces";
-  await Promise.all(objects.filter(isNamespace).map(({ storage, object }) => writer.ensure(storage, object)));
-  await Promise.all(
-    objects.filter((each) => !isNamespace(each)).map(({ storage, object }) => writer.ensure(storage, object)),
-  );
-}
-
 function dependenciesOfKinds(parts: {
   store: Store;
-  registry: RegistryDependencies;
+  clock: Clock;
+  unasked: () => RegistryDependencies;
   authenticator: Authenticator;
   authorizer: Authorizer;
   signingKey: ReturnType<typeof tokenSigningKey>;
+  kubelets: Kubelets;
 }): KindDependencies {
-  const { store, registry, authenticator, authorizer, signingKey } = parts;
+  const { store, clock, unasked, authenticator, authorizer, signingKey, kubelets } = parts;
   return {
     lookup: (storage, key) => store.head(storage, key),
-    async change(storage, key, edit) {
-      await store.write(storage, key, (current) => {
+    list: (storage, namespace) => store.list(storage, { namespace }).items,
+    async change(storage, key, edit, { dryRun }) {
+      const next = (current: DynamicObject | undefined): DynamicObject => {
         if (!current) throw notFound({ group: "", kind: storage.replace("core/", ""), name: splitKey(key).name });
         const draft = clone(current);
         edit(draft);
         return draft;
-      });
+      };
+      if (dryRun) return next(store.head(storage, key));
+      return (await store.write(storage, key, next)) as DynamicObject; // never a deletion
     },
     async evict(pod, options, context) {
+      const registry = unasked(); // whoever is asked about evictions has been asked about this one
       const resource = registry.catalog.find("", "v1", "pods");
       if (!resource) throw new Error("pods are not served");
       const { namespace = "", name } = pod.metadata;
@@ -345,8 +369,9 @@ function dependenciesOfKinds(parts: {
       }),
     reviewToken: (body) => tokenReview({ authenticator, body }),
     authorize: (attributes) => authorizer.authorize(attributes),
+    readLog: ({ parent, query, closed }) => kubelets.log(parent, query, closed),
     rulesReview: (user, namespace) => rulesReviewStatus(authorizer.rulesFor(user, namespace)),
-    addresses: createServiceAddresses(store),
+    addresses: createServiceAddresses(store, clock),
   };
 }
 

@@ -3,8 +3,10 @@
  * take for real ones. Nothing outside of this folder knows how it works; everybody talks to it by HTTPS.
  */
 export type { AuditEvent } from "./audit/index.ts";
-export { type ClusterOptions, type EmbeddedCluster, openCluster, PortTaken } from "./cluster.ts";
+export { PortTaken } from "./binding.ts";
+export { type ClusterOptions, type EmbeddedCluster, type InProcessServer, openCluster } from "./cluster.ts";
 export { IdentityError } from "./identity.ts";
+export { openSharedPort, type SharedPort } from "./shared-port.ts";
 export {
   DirectoryInUse,
   type Durability,

@@ -1,5 +1,5 @@
 /**
- * Signs approved CertificateSigningRequests for clients of this API server.
+ * Signs approved CertificateSigningRequests for clients of this API server and for nodes.
  *
  * Key     CertificateSigningRequest name
  * Reads   CertificateSigningRequest
@@ -10,7 +10,6 @@ import type { Condition, DynamicObject } from "#api/meta";
 import { type Clock, timestamp } from "#lib/clock";
 import {
   type CertificateAuthority,
-  type CertificateUsage,
   isCertificateUsage,
   issueCertificate,
   PkiError,
@@ -18,11 +17,10 @@ import {
 } from "#lib/pki";
 import type { Store } from "../store/index.ts";
 import type { ServerController } from "./runner.ts";
+import { signerRules } from "./signers.ts";
 import type { SystemWriter } from "./system.ts";
 
 const REQUESTS = "certificates.k8s.io/certificatesigningrequests";
-const CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client";
-const CLIENT_USAGES: readonly CertificateUsage[] = ["digital signature", "key encipherment", "client auth"];
 
 const MINUTE_MS = 60_000;
 const BACKDATE_MS = 5 * MINUTE_MS;
@@ -87,7 +85,7 @@ function awaitsSigning({ spec, status }: DynamicObject): boolean {
   const { certificate, conditions = [] } = (status ?? {}) as { certificate?: string; conditions?: Condition[] };
   const has = (type: string) => conditions.some((condition) => condition.type === type);
   const { signerName } = spec as RequestSpec;
-  return signerName === CLIENT_SIGNER && !certificate && has("Approved") && !has("Denied") && !has("Failed");
+  return signerRules.has(signerName) && !certificate && has("Approved") && !has("Denied") && !has("Failed");
 }
 
 function signed(
@@ -96,17 +94,13 @@ function signed(
   longestMs: number,
   now: Date,
 ): { certificate: string } | { refused: string } {
-  const { request, usages = [], expirationSeconds } = spec as RequestSpec;
+  const { request, signerName, usages = [], expirationSeconds } = spec as RequestSpec;
   const known = usages.filter(isCertificateUsage);
-  if (
-    known.length !== usages.length ||
-    known.some((usage) => !CLIENT_USAGES.includes(usage)) ||
-    !known.includes("client auth")
-  ) {
-    return { refused: `usages must be among ${CLIENT_USAGES.join(", ")} and must include client auth` };
-  }
+  if (known.length !== usages.length) return { refused: "the request asks for usages that nobody knows" };
   try {
     const asked = parseCertificateRequest(Buffer.from(request, "base64").toString("utf8"));
+    const problem = signerRules.get(signerName)?.(asked, known);
+    if (problem !== undefined) return { refused: problem };
     const requestedMs = expirationSeconds ? expirationSeconds * 1000 : longestMs;
     const lifeMs = Math.max(SHORTEST_MS, Math.min(requestedMs, longestMs));
     const certificate = issueCertificate({

@@ -4,10 +4,16 @@ import type { Logger } from "#lib/log";
 import { createQueue, Priority, type Queue } from "#lib/queue";
 import type { Store, StoreEvent } from "../store/index.ts";
 
+export type Occurrence = Pick<StoreEvent, "type" | "resource" | "key" | "object" | "previous">;
+
 export interface ServerController {
   readonly name: string;
+  /** The only resources that it is asked about, by where they are stored; absent means all. */
+  readonly watches?: readonly string[];
+  /** How many keys it works on at a time; one unless told. */
+  readonly workers?: number;
   /** The keys that an event is about; at the start every stored object comes by as if it were added. */
-  keysOf(event: Pick<StoreEvent, "type" | "resource" | "key" | "object">): readonly string[];
+  keysOf(event: Occurrence): readonly string[];
   /** Milliseconds until it wants to look again, if it does. */
   reconcile(key: string): Promise<number | undefined>;
 }
@@ -19,12 +25,27 @@ export interface RunnerOptions {
   readonly controllers: readonly ServerController[];
 }
 
-/** Starts them; the answer stops them and waits for what they are doing. */
-export function runServerControllers({ store, clock, log, controllers }: RunnerOptions): () => Promise<void> {
+export interface RunningControllers {
+  /** Whether nothing is being worked on and nothing could be taken up now. */
+  readonly isQuiet: boolean;
+  /** Stops them and waits for what they are doing. */
+  stop(): Promise<void>;
+}
+
+export function runServerControllers({ store, clock, log, controllers }: RunnerOptions): RunningControllers {
   const running = controllers.map((controller) => ({ controller, queue: createQueue<string>({ clock }) }));
-  const route = (event: Pick<StoreEvent, "type" | "resource" | "key" | "object">, priority: number) => {
-    for (const { controller, queue } of running)
+  const interested = (resource: string) =>
+    running.filter(({ controller: { watches } }) => !watches || watches.includes(resource));
+  const byResource = new Map<string, typeof running>();
+  const route = (event: Occurrence, priority: number) => {
+    let listeners = byResource.get(event.resource);
+    if (!listeners) {
+      listeners = interested(event.resource);
+      byResource.set(event.resource, listeners);
+    }
+    for (const { controller, queue } of listeners) {
       for (const key of controller.keysOf(event)) queue.add(key, { priority });
+    }
   };
 
   const unsubscribe = store.subscribe((event) => route(event, Priority.normal));
@@ -35,14 +56,21 @@ export function runServerControllers({ store, clock, log, controllers }: RunnerO
       route({ type: "ADDED", resource, key, object }, Priority.background);
     }
   }
-  const workers = running.map(({ controller, queue }) =>
-    work(controller, queue, log.with({ controller: controller.name })),
+  const workers = running.flatMap(({ controller, queue }) =>
+    Array.from({ length: controller.workers ?? 1 }, () =>
+      work(controller, queue, log.with({ controller: controller.name })),
+    ),
   );
 
-  return async () => {
-    unsubscribe();
-    for (const { queue } of running) queue.shutdown();
-    await Promise.all(workers);
+  return {
+    get isQuiet() {
+      return running.every(({ queue }) => queue.ready === 0 && queue.running === 0);
+    },
+    async stop() {
+      unsubscribe();
+      for (const { queue } of running) queue.shutdown();
+      await Promise.all(workers);
+    },
   };
 }
 

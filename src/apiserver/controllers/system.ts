@@ -2,7 +2,15 @@
 import type { DynamicObject } from "#api/meta";
 import { clone } from "#lib/json";
 import { ApiError } from "../errors.ts";
-import { create, type RegistryDependencies, remove, storeKey, type Target, update } from "../registry/index.ts";
+import {
+  create,
+  type RegistryDependencies,
+  remove,
+  shownBy,
+  storeKey,
+  type Target,
+  update,
+} from "../registry/index.ts";
 import type { RequestContext, Resource } from "../resource.ts";
 
 export interface SystemWriter {
@@ -15,11 +23,30 @@ export interface SystemWriter {
     change: (draft: DynamicObject) => DynamicObject,
     subresource?: string,
   ): Promise<void>;
-  /** Deletes in the background; already gone is fine. */
-  remove(storage: string, object: DynamicObject): Promise<void>;
+  /** Creates the object, under a generated name where it has none; throws ApiError when it is refused. */
+  create(storage: string, object: NamelessObject): Promise<DynamicObject>;
+  /** Deletes as the options say, the very object with that uid; already gone is fine. */
+  remove(storage: string, object: DynamicObject, options?: RemoveOptions): Promise<void>;
+}
+
+/** An object that may leave its name to the server. */
+export type NamelessObject = Omit<DynamicObject, "metadata"> & {
+  apiVersion: string;
+  kind: string;
+  metadata: Omit<DynamicObject["metadata"], "name"> & { name?: string };
+};
+
+export interface RemoveOptions {
+  readonly propagationPolicy?: "Orphan" | "Background" | "Foreground";
+  readonly gracePeriodSeconds?: number;
+  /** Refuse with a conflict when the object has changed since it was read. */
+  readonly unchanged?: boolean;
 }
 
 const SYSTEM = { username: "system:apiserver", groups: ["system:masters", "system:authenticated"] };
+
+/** What these controllers are called on a real cluster; tools tell by it which fields are not a person's. */
+const MANAGER = "kube-controller-manager";
 
 /** A conflict means that somebody else wrote in between; so often it is read and tried again. */
 const ATTEMPTS = 5;
@@ -32,7 +59,7 @@ export function systemWriter(
     user: SYSTEM,
     now: dependencies.clock.now(),
     dryRun: false,
-    fieldManager: "capstan-apiserver",
+    fieldManager: MANAGER,
     fieldValidation: "Ignore",
     warn: () => {},
   });
@@ -57,7 +84,7 @@ export function systemWriter(
         if (!current) return;
         const target = targetOf(storage, current.metadata);
         const part = target.resource.subresources.find(({ name }) => name === subresource);
-        const draft = change(clone(current));
+        const draft = change(clone(await shownBy(target.resource, current)));
         try {
           await update(dependencies, { ...target, ...(part && { subresource: part }) }, draft, context());
           return;
@@ -67,10 +94,21 @@ export function systemWriter(
         }
       }
     },
-    async remove(storage, object) {
+    async create(storage, object) {
+      const { namespace, name = "" } = object.metadata;
+      const { name: _, ...target } = targetOf(storage, { ...(namespace !== undefined && { namespace }), name });
+      return create(dependencies, target, object as DynamicObject, context());
+    },
+    async remove(storage, object, { unchanged = false, ...options } = {}) {
+      const { uid, resourceVersion } = object.metadata;
+      const preconditions = {
+        ...(uid !== undefined && { uid }),
+        ...(unchanged && resourceVersion !== undefined && { resourceVersion }),
+      };
       const target = targetOf(storage, object.metadata);
-      const preconditions = object.metadata.uid ? { uid: object.metadata.uid } : {};
-      await remove(dependencies, target, { dryRun: false, preconditions }, context()).catch(unless("NotFound"));
+      await remove(dependencies, target, { ...options, dryRun: false, preconditions }, context()).catch(
+        unless("NotFound"),
+      );
     },
   };
 }
