@@ -1,0 +1,99 @@
+/** Server-side apply: the fields of the manifest are ours, and the server settles the rest. */
+import type { DynamicObject } from "#api/meta";
+import { equal } from "#lib/json";
+import { withAnnotations } from "#lib/meta";
+import { ApplyError } from "../apply-error.ts";
+import { hashOf, wishedPart, withHash } from "../content.ts";
+import { ownerChange } from "../owners.ts";
+import { appliedBy, ownsAll } from "../ownership.ts";
+import type { Strategy } from "../types.ts";
+import { holds } from "../values.ts";
+import type { Verdict } from "../verdict.ts";
+import { type Stage, type Task, writeOptions, writeOwners } from "./types.ts";
+
+type ServerSide = Extract<Strategy, { type: "ServerSideApply" }>;
+
+/** What is sent to an object that exists, who sends it, and what tells that just this was sent. */
+interface Letter {
+  readonly sent: DynamicObject;
+  readonly manager: string;
+  readonly note: string;
+  readonly hash: string;
+}
+
+function letterOf(stage: Stage, manifest: DynamicObject, strategy: ServerSide): Letter {
+  const { fieldManager: manager = stage.fieldManager } = strategy;
+  const sent = reduced(manifest, strategy);
+  return { sent, manager, note: stage.hashAnnotation(manager), hash: hashOf(sent) };
+}
+
+/** The manifest without what is left to the cluster; which that is the caller tells, and may fail to. */
+function reduced(manifest: DynamicObject, { ignoring }: ServerSide): DynamicObject {
+  try {
+    return ignoring ? ignoring(manifest) : manifest;
+  } catch (cause) {
+    throw new ApplyError(`it cannot be told which of its fields to ignore: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Whether nothing has to be sent, owners aside. */
+export function isApplied(stage: Stage, { identity, manifest, live }: Task, strategy: ServerSide): boolean {
+  if (!live) return false;
+  const { sent, manager, note, hash } = letterOf(stage, manifest, strategy);
+  const isNoted = live.metadata.annotations?.[note] === hash;
+  if (strategy.ignoring) return isNoted;
+  if (stage.memory.isAsLeft(identity, hash, live) && holds(sent.metadata, live.metadata)) return true;
+  if (!isNoted) return false;
+  return live.metadata.managedFields ? ownsAll(manager, withHash(sent, note, hash), live) : holds(sent, live);
+}
+
+export async function serverSideApply(stage: Stage, task: Task, strategy: ServerSide): Promise<Verdict> {
+  const { live } = task;
+  if (live && isApplied(stage, task, strategy)) return ownersOnly(stage, task, live, Boolean(strategy.ignoring));
+
+  const letter = letterOf(stage, task.manifest, strategy);
+  const body = withHash(live ? letter.sent : task.manifest, letter.note, letter.hash);
+  const applied = await stage.client.patch(task.kind, task.key, body, {
+    ...writeOptions(stage),
+    fieldManager: letter.manager,
+    type: "apply",
+    force: strategy.force ?? false,
+  });
+  const owners = ownerChange(applied, task.owner);
+  const after = owners ? await writeOwners(stage, task, applied, owners) : applied;
+  if (!stage.dryRun) stage.memory.record(task.identity, letter.hash, live, after);
+  return { ...judged(stage, letter, live, after), after };
+}
+
+async function ownersOnly(stage: Stage, task: Task, live: DynamicObject, ignoring: boolean): Promise<Verdict> {
+  const owners = ownerChange(live, task.owner);
+  if (owners) {
+    const after = await writeOwners(stage, task, live, owners);
+    return { action: "updated", reason: "Applied", message: "", after };
+  }
+  return { action: "unchanged", reason: ignoring ? "LeftAlone" : "AsWished", message: "", after: live };
+}
+
+function judged(stage: Stage, letter: Letter, live: DynamicObject | undefined, after: DynamicObject): Verdict {
+  if (!live) return { action: "created", reason: "Applied", message: "" };
+  const content = (object: DynamicObject) => wishedPart(withAnnotations(object, { [letter.note]: undefined }));
+  if (!equal(content(live), content(after))) return { action: "updated", reason: "Applied", message: "" };
+  return isSameAccount(stage, letter, live, after)
+    ? { action: "unchanged", reason: "AsWished", message: "" }
+    : { action: "updated", reason: "Adopted", message: "no value changes, only who answers for its fields" };
+}
+
+/** Whether not even who answers for the fields has changed: that would be a write too. */
+function isSameAccount(
+  { dryRun }: Stage,
+  { manager, note }: Letter,
+  live: DynamicObject,
+  after: DynamicObject,
+): boolean {
+  if (live.metadata.annotations?.[note] !== after.metadata.annotations?.[note]) return false;
+  if (live.metadata.managedFields) {
+    return equal(appliedBy(manager, live)?.fieldsV1, appliedBy(manager, after)?.fieldsV1);
+  }
+  // Caches leave the account out; a server that wrote nothing leaves the version as it was.
+  return dryRun || live.metadata.resourceVersion === after.metadata.resourceVersion;
+}
