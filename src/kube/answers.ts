@@ -31,13 +31,17 @@ export function failureOf(response: TransportResponse, text: string, what: strin
   const retryAfter = retryAfterOf(response);
   const status = statusOf(text, response);
   const { message: _, details, ...bare } = status;
-  const { causes: __, ...names } = details ?? {};
+  const { causes: said = [], ...names } = details ?? {};
+  const causes = said.filter(({ reason }) => HARMLESS_CAUSES.has(reason ?? ""));
+  const about = causes.length > 0 ? { ...names, causes } : names;
   // A server that refuses a patch quotes the whole object.
-  const shown: Status = discreet ? { ...bare, message: DISCREET, ...(details && { details: names }) } : status;
+  const shown: Status = discreet ? { ...bare, message: DISCREET, ...(details && { details: about }) } : status;
   return statusError(shown, what, retryAfter === undefined ? {} : { retryAfter });
 }
 
 const DISCREET = "the server refused; what it says is left out because it may hold a secret";
+/** Causes that name managers, fields and namespaces, and never a value. */
+const HARMLESS_CAUSES: ReadonlySet<string> = new Set(["FieldManagerConflict", "NamespaceTerminating"]);
 
 function statusOf(text: string, { status: code, headers }: TransportResponse): Status {
   const body = parsed(text);

@@ -165,15 +165,6 @@ describe("requests", () => {
     expect(error.kind).toBe("misuse");
   });
 
-  it("takes a fresh token when the server refuses the one it has", async () => {
-    const server = await serve((request) =>
-      request.headers.authorization === "Bearer new" ? ok(request) : request.reply(401, status(401, "Unauthorized")),
-    );
-    const tokenSource = async (fresh: boolean) => (fresh ? "new" : "old");
-    await connect({ ...server.connection, tokenSource }).get(Widget, "a");
-    expect(server.requests).toHaveLength(2);
-  });
-
   it("passes on what the server remarks", async () => {
     const server = await serve((request) =>
       request.reply(200, widget("a"), { warning: '299 - "use \\"v2\\"", 299 - "soon"' }),

@@ -5,9 +5,17 @@ import { stringifyJson } from "#lib/json";
 import { failureOf, objectOf, textOf, warningsOf } from "./answers.ts";
 import { Call } from "./call.ts";
 import type { Connection } from "./config/connection.ts";
+import { type Credential, type Credentials, isSameCredential } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
+import { orAborted } from "./or-aborted.ts";
 import { collectionPath, creationPath, objectPath, query } from "./paths.ts";
-import { LinkError, Transport, type TransportRequest, type TransportResponse } from "./transport/index.ts";
+import {
+  type DirectServer,
+  LinkError,
+  Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from "./transport/index.ts";
 import type {
   CallOptions,
   Client,
@@ -27,6 +35,8 @@ export interface ClientOptions {
   connection: Connection;
   clock?: Clock;
   userAgent?: string;
+  /** The server, where it is in the same process: it is asked without a connection, and knows by itself who asks. */
+  direct?: DirectServer;
   /** Told what the server remarks about a request that it carries out, such as a deprecated version. */
   onWarning?: (text: string) => void;
 }
@@ -64,24 +74,30 @@ interface Request {
 
 class HttpClient implements Client {
   readonly server: string;
-  readonly #connection: Connection;
+  /** What stays as it is, unless there is a source of what changes. */
+  readonly #identity: Credential;
+  readonly #credentials: Credentials | undefined;
   readonly #clock: Clock;
   readonly #userAgent: string;
   readonly #onWarning: ((text: string) => void) | undefined;
   readonly #transport: Transport;
   readonly #prefix: string;
   readonly #calls = new Set<Call>();
+  readonly #stopListening: (() => void) | undefined;
   #awake: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor({ connection, clock = systemClock, userAgent = "capstan", onWarning }: ClientOptions) {
-    this.#connection = connection;
+  constructor({ connection, clock = systemClock, userAgent = "capstan", direct, onWarning }: ClientOptions) {
+    this.#identity = connection;
+    this.#credentials = connection.credentials;
     this.#clock = clock;
     this.#userAgent = userAgent;
     this.#onWarning = onWarning;
     this.server = connection.server.replace(/\/+$/, "");
     this.#prefix = new URL(this.server).pathname.replace(/\/+$/, "");
-    this.#transport = new Transport(connection, clock);
+    this.#transport = new Transport(connection, clock, direct);
+    // Watches would otherwise stay on a connection of the old certificate until they end.
+    this.#stopListening = this.#credentials?.onChange((credential) => this.#transport.present(credential));
   }
 
   async get<T extends KubeObject>(
@@ -176,6 +192,7 @@ class HttpClient implements Client {
 
   close(): void {
     this.#closed = true;
+    this.#stopListening?.();
     for (const call of [...this.#calls]) call.abort("the client was closed");
     this.#transport.close();
   }
@@ -200,18 +217,20 @@ class HttpClient implements Client {
 
   /** Sends, as often as it takes and may be, and hands the first good answer to `accept`. */
   async #exchange<A>(request: Request, call: Call, accept: (answer: TransportResponse) => Promise<A>): Promise<A> {
-    let freshToken = false;
+    let renewed: Credential | undefined;
     for (let retries = 0; ; retries++) {
       let pause: number;
       try {
-        const response = await this.#transport.send(await this.#wireRequest(request, call, freshToken), call.signal);
+        const credential = renewed ?? (await this.#credential(call));
+        const response = await this.#transport.send(this.#wireRequest(request, credential), call.signal);
         for (const warning of warningsOf(response)) this.#onWarning?.(warning);
         if (response.status < 400) return await accept(response);
 
         const error = failureOf(response, await textOf(response), call.what, request.discreet ?? false);
-        if (error.code === 401 && this.#connection.tokenSource && !freshToken) {
-          freshToken = true;
-          continue;
+        if (error.code === 401 && this.#credentials && !renewed) {
+          renewed = await this.#renewed(this.#credentials, credential, call);
+          // Writes are not repeated, as with other Kubernetes clients; the next one will fare better.
+          if (request.method === "GET" && !isSameCredential(renewed, credential)) continue;
         }
         const asked = error.code === 429 || error.code >= 500 ? error.retryAfter : undefined;
         if (asked === undefined || retries >= MOST_RETRIES || asked * 1000 >= call.remaining) throw error;
@@ -227,9 +246,8 @@ class HttpClient implements Client {
     }
   }
 
-  async #wireRequest(request: Request, call: Call, freshToken: boolean): Promise<TransportRequest> {
+  #wireRequest(request: Request, { token }: Credential): TransportRequest {
     const { method, path, body } = request;
-    const token = await this.#token(call, freshToken);
     const bytes = body === undefined ? undefined : Buffer.from(stringifyJson(body), "utf8");
     return {
       method,
@@ -244,13 +262,25 @@ class HttpClient implements Client {
     };
   }
 
-  async #token(call: Call, fresh: boolean): Promise<string | undefined> {
-    const { token, tokenSource } = this.#connection;
-    if (!tokenSource) return token;
+  async #credential(call: Call): Promise<Credential> {
+    if (!this.#credentials) return this.#identity;
+    return this.#presented(this.#credentials.current(), call, "getting credentials");
+  }
+
+  async #renewed(credentials: Credentials, refused: Credential, call: Call): Promise<Credential> {
+    const doing = "the server refused the credentials (401 Unauthorized), refreshing credentials";
+    return this.#presented(credentials.refresh(refused), call, doing, 401);
+  }
+
+  /** Waits for a credential for as long as the call may take; from then on connections are made with its certificate. */
+  async #presented(wanted: Promise<Credential>, call: Call, doing: string, code = 0): Promise<Credential> {
     try {
-      return await tokenSource(fresh);
+      const credential = await orAborted(wanted, call.signal);
+      this.#transport.present(credential);
+      return credential;
     } catch (cause) {
-      throw new KubeError("credentials", `${call.what}: no token: ${(cause as Error).message}`, { cause });
+      if (cause === call.signal.reason) throw cause;
+      throw new KubeError("credentials", `${call.what}: ${doing}: ${(cause as Error).message}`, { code, cause });
     }
   }
 

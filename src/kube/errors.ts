@@ -8,7 +8,7 @@ import type { Status } from "#api/meta";
  * - `timeout`: no full answer in the time that the caller gave
  * - `aborted`: the caller called it off, or closed the client
  * - `malformed`: the answer is not what an API server says
- * - `credentials`: the token to call with could not be had
+ * - `credentials`: what to show to the server could not be had
  * - `misuse`: the call makes no sense and was not sent
  */
 export type KubeErrorKind =

@@ -1,11 +1,24 @@
 /**
- * One API server: how to reach it (kubeconfigs, in-cluster credentials), a client that reads, writes and watches
- * over one HTTP/2 connection, the errors it throws, and caches that follow the objects of a kind.
+ * One API server: how to reach it (kubeconfigs, in-cluster credentials, credential plugins), a client that reads,
+ * writes and watches over one HTTP/2 connection, the errors it throws, caches that follow the objects of a kind, and
+ * the engine that makes a cluster look as manifests say.
  */
+export * from "./apply/index.ts";
 export * from "./cache/index.ts";
 export { type ClientOptions, createClient } from "./client.ts";
 export * from "./config/index.ts";
+export {
+  type Credential,
+  CredentialHolder,
+  type Credentials,
+  type HeldCredentials,
+  heldCredentials,
+  isSameCredential,
+} from "./credentials.ts";
 export * from "./errors.ts";
+export * from "./exec/index.ts";
+export { fingerprint } from "./fingerprint.ts";
+export type { DirectServer } from "./transport/index.ts";
 export type {
   CallOptions,
   Client,

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ManualClock } from "#lib/clock";
+import { heldCredentials } from "../credentials.ts";
+import type { ExecEngine } from "../exec/index.ts";
 import {
   connectionOf,
   fileToken,
@@ -88,6 +90,11 @@ describe("connectionOf", () => {
       }),
       { server: "https://h", insecure: true, serverName: "other", namespace: "n", token: "t" },
     ],
+    [
+      "a proxy",
+      text({ cluster: `server: "https://h", proxy-url: "http://p:3128"` }),
+      { server: "https://h", proxy: "http://p:3128", token: "t" },
+    ],
     ["no user: anonymous", text({ context: "cluster: k" }), { server: "https://host:6443" }],
     [
       "a server with a path and a slash at its end",
@@ -103,18 +110,21 @@ describe("connectionOf", () => {
     const clock = new ManualClock();
     const content = { "/k/tok": " one\n" };
     const config = parseKubeconfig(text({ user: "tokenFile: tok, token: t" }), "/k/config");
-    const { token, tokenSource } = await connectionOf(config, "c", { read: files(content), clock });
-    expect([token, await tokenSource?.(false)]).toEqual([undefined, "one"]);
+    const { token, credentials } = await connectionOf(config, "c", { read: files(content), clock });
+    const changes: (string | undefined)[] = [];
+    credentials?.onChange((credential) => changes.push(credential.token));
+    expect([token, await credentials?.current()]).toEqual([undefined, { token: "one" }]);
     content["/k/tok"] = "two";
-    expect(await tokenSource?.(false)).toBe("one");
-    expect(await tokenSource?.(true)).toBe("two");
+    expect(await credentials?.current()).toEqual({ token: "one" });
+    expect(await credentials?.refresh({ token: "one" })).toEqual({ token: "two" });
     content["/k/tok"] = "three";
     clock.advance(60_000);
-    expect(await tokenSource?.(false)).toBe("three");
+    expect(await credentials?.current()).toEqual({ token: "three" });
+    expect(changes).toEqual(["two", "three"]);
   });
 
   it("says so when a token file is empty", async () => {
-    await expect(fileToken("/t", { read: files({ "/t": "\n" }) })(false)).rejects.toThrow("token file /t is empty");
+    await expect(fileToken("/t", { read: files({ "/t": "\n" }) }).current()).rejects.toThrow("token file /t is empty");
   });
 
   it.each([
@@ -163,10 +173,10 @@ describe("connectionOf", () => {
       "user u in /k/config has a client certificate but no client key",
     ],
     [
-      "an exec section",
+      "a program, when nobody is there to run it",
       text({ user: "exec: { command: aws }" }),
       undefined,
-      "user u in /k/config gets its credentials from a program (aws); exec credential plugins are not supported yet: use a client certificate or a token",
+      "user u in /k/config gets its credentials from a program (aws), and programs are not run here: use a client certificate or a token",
     ],
     [
       "impersonation, which must not be passed over",
@@ -175,14 +185,78 @@ describe("connectionOf", () => {
       "user u in /k/config uses as, not supported: use a client certificate or a token",
     ],
     [
-      "a proxy",
-      text({ cluster: `server: "https://h", proxy-url: "http://p"` }),
+      "a proxy of another kind, without repeating its password",
+      text({ cluster: `server: "https://h", proxy-url: "socks5://me:hush@p"` }),
       undefined,
-      "cluster k in /k/config names a proxy-url; proxies are not supported yet",
+      "cluster k in /k/config has a proxy-url of scheme socks5; it must be a URL such as http://host:3128",
     ],
   ])("refuses %s", async (_, yaml, context, message) => {
     const config = parseKubeconfig(yaml, "/k/config");
     expect(await refusal(() => connectionOf(config, context, { read: files({}) }))).toBe(message);
+  });
+});
+
+describe("a user who needs a program", () => {
+  const exec = "apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, provideClusterInfo: true";
+  const asked: unknown[] = [];
+  const engine: ExecEngine = {
+    credentials(config, cluster) {
+      asked.push(config, cluster);
+      return heldCredentials({ token: "from a program" });
+    },
+    close() {},
+  };
+  const connect = (yaml: string) =>
+    connectionOf(parseKubeconfig(yaml, "/k/config"), undefined, { read: files({ "/k/ca": PEM }), exec: engine });
+
+  it("gets credentials from it; it is told of the cluster, authorities in files too", async () => {
+    const { credentials, ...rest } = await connect(
+      text({
+        cluster: `server: "https://h", certificate-authority: ca, tls-server-name: n, extensions: [{ name: client.authentication.k8s.io/exec, extension: { clusterName: c1 } }, { name: other, extension: {} }]`,
+        user: `exec: { ${exec}, command: bin/plugin }`,
+      }),
+    );
+    expect(await credentials?.current()).toEqual({ token: "from a program" });
+    expect(rest).toEqual({ server: "https://h", ca: PEM, serverName: "n" });
+    expect(asked.splice(0)).toEqual([
+      expect.objectContaining({ command: "/k/bin/plugin" }), // from the folder of the kubeconfig
+      {
+        server: "https://h",
+        "tls-server-name": "n",
+        "certificate-authority-data": DATA,
+        config: { clusterName: "c1" },
+      },
+    ]);
+  });
+
+  it("has it looked for in PATH when its command is a bare name", async () => {
+    await connect(text({ user: `exec: { ${exec}, command: aws }` }));
+    expect(asked.splice(0)[0]).toMatchObject({ command: "aws" });
+  });
+
+  it.each(["token: t", `client-certificate-data: ${DATA}, client-key-data: ${DATA}`])(
+    "does not need it who has %s",
+    async (user) => {
+      const { credentials } = await connect(text({ user: `${user}, exec: { ${exec}, command: aws }` }));
+      expect([credentials, asked]).toEqual([undefined, []]);
+    },
+  );
+
+  it("is named when the section makes no sense", async () => {
+    expect(await refusal(() => connect(text({ user: "exec: { command: aws }" })))).toBe(
+      'user u in /k/config: exec plugin: invalid apiVersion ""',
+    );
+  });
+
+  it("is written back as it was read", () => {
+    const config = parseKubeconfig(
+      text({
+        cluster: `server: "https://h", disable-compression: true, extensions: [{ name: client.authentication.k8s.io/exec, extension: { a: 1 } }]`,
+        user: `exec: { ${exec}, command: aws }`,
+      }),
+      "/k/config",
+    );
+    expect(parseKubeconfig(kubeconfigText(config), "/k/config")).toEqual(config);
   });
 });
 
@@ -298,9 +372,9 @@ describe("inClusterConnection", () => {
 
   it("uses what a Pod is given", async () => {
     const read = files({ [`${folder}/ca.crt`]: PEM, [`${folder}/token`]: "tok\n", [`${folder}/namespace`]: "ns\n" });
-    const { tokenSource, ...rest } = (await inClusterConnection({ env, read })) ?? {};
+    const { credentials, ...rest } = (await inClusterConnection({ env, read })) ?? { credentials: undefined };
     expect(rest).toEqual({ server: "https://[fd00::1]:443", ca: PEM, namespace: "ns" });
-    expect(await tokenSource?.(false)).toBe("tok");
+    expect(await credentials?.current()).toEqual({ token: "tok" });
   });
 
   it("is nothing outside of a Pod", async () => {

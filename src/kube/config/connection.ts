@@ -1,17 +1,12 @@
 /** What it takes to reach one API server as one identity, whatever it was read from. */
 import { isIPv6 } from "node:net";
 import { type Clock, systemClock } from "#lib/clock";
-import { type ReadText, readTextFile } from "./load.ts";
-import {
-  type Kubeconfig,
-  type KubeconfigContext,
-  KubeconfigError,
-  type KubeconfigUser,
-  type Material,
-} from "./model.ts";
-
-/** Gives the token to call with. `fresh` is asked for when the server refused the last one. */
-export type TokenSource = (fresh: boolean) => Promise<string>;
+import type { Credentials } from "../credentials.ts";
+import type { ExecCluster } from "../exec/config.ts";
+import type { ExecEngine } from "../exec/engine.ts";
+import { fileToken, identityOf } from "./identity.ts";
+import { pemOf, type ReadText, readTextFile } from "./load.ts";
+import { type Kubeconfig, type KubeconfigCluster, type KubeconfigContext, KubeconfigError } from "./model.ts";
 
 export interface Connection {
   /** `https://host:port`, possibly with a path, without a trailing slash. */
@@ -22,11 +17,14 @@ export interface Connection {
   cert?: string;
   key?: string;
   token?: string;
-  tokenSource?: TokenSource;
+  /** Where who we are may change while we are connected: then certificate, key and token come from here. */
+  credentials?: Credentials;
   /** The name to ask for and to expect in the server's certificate, if not the host of `server`. */
   serverName?: string;
   /** Trust any certificate. */
   insecure?: boolean;
+  /** The URL of an HTTP proxy on the way to the server. The environment's proxies are not asked. */
+  proxy?: string;
   /** The namespace that is meant when none is named. */
   namespace?: string;
 }
@@ -34,13 +32,18 @@ export interface Connection {
 export interface ConnectionOptions {
   read?: ReadText;
   clock?: Clock;
+  /**
+   * Runs the programs that kubeconfigs name as sources of credentials. Without it such users are refused: whoever
+   * writes a kubeconfig could otherwise have us run anything.
+   */
+  exec?: ExecEngine;
 }
 
 /** The connection that a context describes; the current context unless one is named. */
 export async function connectionOf(
   config: Kubeconfig,
   contextName?: string,
-  { read = readTextFile, clock = systemClock }: ConnectionOptions = {},
+  { read = readTextFile, clock = systemClock, exec }: ConnectionOptions = {},
 ): Promise<Connection> {
   const context = contextOf(config, contextName);
   const where = `context ${context.name} in ${fileOf(context, config)}`;
@@ -53,27 +56,33 @@ export async function connectionOf(
   if (cluster.insecure && cluster.ca) {
     throw new KubeconfigError(`${clusterWhere} has a certificate authority and skips verification; remove one of them`);
   }
-  if (cluster.proxyUrl) {
-    throw new KubeconfigError(`${clusterWhere} names a proxy-url; proxies are not supported yet`);
-  }
-  const userWhere = user && `user ${user.name} in ${fileOf(user, config)}`;
-  if (user && userWhere) refuseUnsupported(user, userWhere);
-
-  const [ca, cert, key] = await Promise.all([
-    pemOf(cluster.ca, `certificate authority of ${clusterWhere}`, read),
-    pemOf(user?.cert, `client certificate of ${userWhere}`, read),
-    pemOf(user?.key, `client key of ${userWhere}`, read),
-  ]);
+  const ca = await pemOf(cluster.ca, `certificate authority of ${clusterWhere}`, read);
+  const server = serverUrl(cluster.server, clusterWhere);
+  const proxy = proxyUrl(cluster.proxyUrl, clusterWhere);
+  const options = { read, clock, exec, cluster: execClusterOf(cluster, ca) };
+  const identity = user ? await identityOf(user, `user ${user.name} in ${fileOf(user, config)}`, options) : {};
   return {
-    server: serverUrl(cluster.server, clusterWhere),
+    server,
     ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    ...(user?.tokenFile !== undefined && { tokenSource: fileToken(user.tokenFile, { read, clock }) }),
-    ...(user?.tokenFile === undefined && user?.token !== undefined && { token: user.token }),
+    ...identity,
     ...(cluster.serverName !== undefined && { serverName: cluster.serverName }),
     ...(cluster.insecure && { insecure: true }),
+    ...(proxy !== undefined && { proxy }),
     ...(context.namespace !== undefined && { namespace: context.namespace }),
+  };
+}
+
+/** What plugins are told of a cluster; authorities in files are read for them. */
+function execClusterOf(cluster: KubeconfigCluster, ca: string | undefined): ExecCluster {
+  const { server, serverName, insecure, proxyUrl, disableCompression, forExec } = cluster;
+  return {
+    server,
+    ...(serverName !== undefined && { "tls-server-name": serverName }),
+    ...(insecure && { "insecure-skip-tls-verify": true }),
+    ...(ca !== undefined && { "certificate-authority-data": Buffer.from(ca, "utf8").toString("base64") }),
+    ...(proxyUrl !== undefined && { "proxy-url": proxyUrl }),
+    ...(disableCompression && { "disable-compression": true }),
+    ...(forExec !== undefined && { config: forExec }),
   };
 }
 
@@ -101,33 +110,6 @@ function fileOf(entry: { file?: string }, config: Kubeconfig): string {
   return entry.file ?? (config.files?.join(", ") || "the kubeconfig");
 }
 
-function refuseUnsupported(user: KubeconfigUser, where: string): void {
-  const { exec, unsupported = [], cert, key } = user;
-  if (exec) {
-    const command = typeof exec.command === "string" ? ` (${exec.command})` : "";
-    throw new KubeconfigError(
-      `${where} gets its credentials from a program${command}; exec credential plugins are not supported yet: use a client certificate or a token`,
-    );
-  }
-  if (unsupported.length > 0) {
-    const fields = unsupported.join(", ");
-    throw new KubeconfigError(`${where} uses ${fields}, not supported: use a client certificate or a token`);
-  }
-  if (cert && !key) throw new KubeconfigError(`${where} has a client certificate but no client key`);
-  if (key && !cert) throw new KubeconfigError(`${where} has a client key but no client certificate`);
-}
-
-async function pemOf(material: Material | undefined, what: string, read: ReadText): Promise<string | undefined> {
-  if (!material) return undefined;
-  if ("pem" in material) return material.pem;
-  try {
-    return await read(material.file);
-  } catch (error) {
-    const { message } = error as Error;
-    throw new KubeconfigError(`${what}: ${material.file} cannot be read: ${message}`, { cause: error });
-  }
-}
-
 function serverUrl(server: string, where: string): string {
   if (server === "") throw new KubeconfigError(`${where} names no server`);
   const url = URL.canParse(server) ? new URL(server) : undefined;
@@ -137,23 +119,13 @@ function serverUrl(server: string, where: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/** Projected tokens are replaced long before they end, so a minute's delay does no harm. */
-const TOKEN_KEPT = 60_000;
-
-/** The token in a file, read again after a minute and when the server refuses it. */
-export function fileToken(
-  file: string,
-  { read = readTextFile, clock = systemClock }: ConnectionOptions = {},
-): TokenSource {
-  let kept: { token: string; until: number } | undefined;
-  return async (fresh) => {
-    const now = clock.now().getTime();
-    if (kept && !fresh && now < kept.until) return kept.token;
-    const token = (await read(file)).trim();
-    if (token === "") throw new Error(`token file ${file} is empty`);
-    kept = { token, until: now + TOKEN_KEPT };
-    return token;
-  };
+/** Only the host of a proxy is repeated: its URL may hold a password. */
+function proxyUrl(proxy: string | undefined, where: string): string | undefined {
+  if (proxy === undefined) return undefined;
+  const url = URL.canParse(proxy) ? new URL(proxy) : undefined;
+  if (url?.protocol === "http:" || url?.protocol === "https:") return proxy;
+  const shown = url ? `a proxy-url of scheme ${url.protocol.slice(0, -1)}` : "a proxy-url that is no URL";
+  throw new KubeconfigError(`${where} has ${shown}; it must be a URL such as http://host:3128`);
 }
 
 const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -183,7 +155,7 @@ export async function inClusterConnection({
   return {
     server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
     ca,
-    tokenSource: fileToken(`${SERVICE_ACCOUNT}/token`, { read, clock }),
+    credentials: fileToken(`${SERVICE_ACCOUNT}/token`, { read, clock }),
     namespace: namespace.trim(),
   };
 }

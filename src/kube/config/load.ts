@@ -1,13 +1,25 @@
 /** Finding and reading kubeconfig files. */
 import { readFile } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
-import { type Kubeconfig, KubeconfigError, mergeKubeconfigs } from "./model.ts";
+import { type Kubeconfig, KubeconfigError, type Material, mergeKubeconfigs } from "./model.ts";
 import { parseKubeconfig } from "./parse.ts";
 
 /** How files are read: the file system, unless a test or a program has another. */
 export type ReadText = (path: string) => Promise<string>;
 
 export const readTextFile: ReadText = (path) => readFile(path, "utf8");
+
+/** The PEM that is meant; `what` is how messages call it. */
+export async function pemOf(material: Material | undefined, what: string, read: ReadText): Promise<string | undefined> {
+  if (!material) return undefined;
+  if ("pem" in material) return material.pem;
+  try {
+    return await read(material.file);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new KubeconfigError(`${what}: ${material.file} cannot be read: ${message}`, { cause: error });
+  }
+}
 
 export interface KubeconfigSource {
   /** The file that the user named; it alone is read then, and it must exist. */

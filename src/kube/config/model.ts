@@ -11,6 +11,9 @@ export interface KubeconfigCluster {
   /** The name that the server's certificate must carry, where it differs from the host of `server`. */
   serverName?: string;
   proxyUrl?: string;
+  disableCompression?: boolean;
+  /** What the entry says to exec plugins, from its extension `client.authentication.k8s.io/exec`. */
+  forExec?: unknown;
   /** The file that the entry came from. */
   file?: string;
 }
@@ -22,7 +25,7 @@ export interface KubeconfigUser {
   token?: string;
   /** Absolute path of a file with a token; it wins over `token` and may change at any time. */
   tokenFile?: string;
-  /** The exec section as it stands. */
+  /** The exec section as it stands; only a path of its command was made absolute. */
   exec?: Record<string, unknown>;
   /** Ways to authenticate that the file names and Capstan does not have. */
   unsupported?: readonly string[];

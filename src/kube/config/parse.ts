@@ -1,6 +1,7 @@
 /** From the text of a kubeconfig file to its entries. */
 import { dirname, resolve } from "node:path";
 import { isObject } from "#lib/json";
+import { EXEC_EXTENSION } from "../exec/config.ts";
 import { parseYaml, YamlError } from "../yaml.ts";
 import {
   type Kubeconfig,
@@ -72,6 +73,7 @@ function clusterOf(name: string, fields: Fields, file: string): KubeconfigCluste
   const ca = fields.material("certificate-authority");
   const serverName = fields.text("tls-server-name");
   const proxyUrl = fields.text("proxy-url");
+  const forExec = fields.extension(EXEC_EXTENSION);
   return {
     name,
     server: fields.text("server") ?? "",
@@ -79,6 +81,8 @@ function clusterOf(name: string, fields: Fields, file: string): KubeconfigCluste
     ...(fields.flag("insecure-skip-tls-verify") && { insecure: true }),
     ...(serverName !== undefined && { serverName }),
     ...(proxyUrl !== undefined && { proxyUrl }),
+    ...(fields.flag("disable-compression") && { disableCompression: true }),
+    ...(forExec !== undefined && { forExec }),
     file,
   };
 }
@@ -91,7 +95,7 @@ function userOf(name: string, fields: Fields, file: string): KubeconfigUser {
   const key = fields.material("client-key");
   const token = fields.text("token");
   const tokenFile = fields.path("tokenFile");
-  const exec = fields.section("exec");
+  const exec = fields.exec();
   const unsupported = UNSUPPORTED.filter((field) => fields.has(field));
   return {
     name,
@@ -155,7 +159,26 @@ class Fields {
 
   path(name: string): string | undefined {
     const value = this.text(name);
-    return value === undefined ? undefined : resolve(dirname(this.#file), value);
+    return value === undefined ? undefined : this.#absolute(value);
+  }
+
+  /** A command with a slash is meant from the folder of the file, one without is looked for in PATH. */
+  exec(): Record<string, unknown> | undefined {
+    const exec = this.section("exec");
+    const command = exec?.command;
+    return typeof command === "string" && command.includes("/") ? { ...exec, command: this.#absolute(command) } : exec;
+  }
+
+  extension(name: string): unknown {
+    const extensions = this.#fields.extensions ?? [];
+    if (!Array.isArray(extensions)) throw this.#wrong("extensions", "must be a list");
+    const named = extensions.filter((candidate) => isObject(candidate) && candidate.name === name);
+    if (named.length > 1) throw this.#wrong("extensions", `has ${name} twice; remove one`);
+    return isObject(named[0]) ? (named[0].extension ?? undefined) : undefined;
+  }
+
+  #absolute(path: string): string {
+    return resolve(dirname(this.#file), path);
   }
 
   /** Inline data wins over a path. */

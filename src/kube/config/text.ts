@@ -1,6 +1,7 @@
 /** Kubeconfigs as files: deterministic text, written so that a reader never meets half a file. */
 import { randomUUID } from "node:crypto";
 import { rename, rm, writeFile } from "node:fs/promises";
+import { EXEC_EXTENSION } from "../exec/config.ts";
 import { yamlText } from "../yaml.ts";
 import type { Kubeconfig, KubeconfigCluster, KubeconfigContext, KubeconfigUser, Material } from "./model.ts";
 
@@ -28,9 +29,12 @@ export async function writeKubeconfig(path: string, config: Kubeconfig): Promise
   }
 }
 
-function clusterFields({ server, ca, insecure, serverName, proxyUrl }: KubeconfigCluster): Record<string, unknown> {
+function clusterFields(cluster: KubeconfigCluster): Record<string, unknown> {
+  const { server, ca, insecure, serverName, proxyUrl, disableCompression, forExec } = cluster;
   return {
     ...material("certificate-authority", ca),
+    ...(disableCompression && { "disable-compression": true }),
+    ...(forExec !== undefined && { extensions: [{ name: EXEC_EXTENSION, extension: forExec }] }),
     ...(insecure && { "insecure-skip-tls-verify": true }),
     ...(proxyUrl !== undefined && { "proxy-url": proxyUrl }),
     server,

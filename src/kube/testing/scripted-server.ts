@@ -7,6 +7,7 @@ import {
 } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import type { Connection } from "../config/connection.ts";
 
 /** Self-signed, valid until 2120, for 127.0.0.1, ::1, localhost and kube.test. It protects nothing. */
@@ -36,6 +37,8 @@ export interface ScriptedRequest {
   headers: Record<string, string | string[] | undefined>;
   body: string;
   httpVersion: string;
+  /** The common name in the client's certificate. */
+  peer: string | undefined;
   /** Answers with JSON (or, given a string, with plain text). */
   reply(status: number, body: unknown, headers?: Record<string, string | string[]>): void;
   /** Begins a streamed answer. */
@@ -53,6 +56,8 @@ export interface ScriptedServer {
   requests: ScriptedRequest[];
   /** How many connections there have been. */
   connections(): number;
+  /** How many of them are open. */
+  open(): number;
   sessions: Set<ServerHttp2Session>;
   /** Breaks all connections. */
   drop(): void;
@@ -70,7 +75,7 @@ export interface ScriptedServerOptions {
 
 export async function scriptedServer(script: Script, options: ScriptedServerOptions = {}): Promise<ScriptedServer> {
   const { protocol = "h2", port = 0, maxConcurrentStreams } = options;
-  const tls = { key: PRIVATE_KEY, cert: CERTIFICATE };
+  const tls = { key: PRIVATE_KEY, cert: CERTIFICATE, requestCert: true, rejectUnauthorized: false };
   const requests: ScriptedRequest[] = [];
   const sessions = new Set<ServerHttp2Session>();
   const sockets = new Set<Socket>();
@@ -117,6 +122,7 @@ export async function scriptedServer(script: Script, options: ScriptedServerOpti
     connection: { server: `https://127.0.0.1:${bound}`, ca: CERTIFICATE },
     requests,
     connections: () => connections,
+    open: () => sockets.size,
     sessions,
     drop,
     port: bound,
@@ -139,6 +145,7 @@ function scriptedRequest(request: Http2ServerRequest, response: Http2ServerRespo
     query: url.searchParams,
     headers: request.headers as ScriptedRequest["headers"],
     httpVersion: request.httpVersion,
+    peer: peerOf(request),
     body,
     reply(status, answer, headers = {}) {
       const plain = typeof answer === "string";
@@ -156,6 +163,11 @@ function scriptedRequest(request: Http2ServerRequest, response: Http2ServerRespo
     },
     closed: new Promise((resolve) => response.on("close", () => resolve())),
   };
+}
+
+function peerOf(request: Http2ServerRequest): string | undefined {
+  const { CN } = (request.socket as TLSSocket).getPeerCertificate().subject ?? {};
+  return Array.isArray(CN) ? CN[0] : CN;
 }
 
 /** A wire between client and server that can fall silent without breaking. */

@@ -2,7 +2,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request as sendRequest } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { asLost, type Link, LinkError, type TransportRequest, type TransportResponse } from "./link.ts";
+import { asLost, type Link, type LinkError, type TransportRequest, type TransportResponse } from "./link.ts";
 
 /** Takes connections from `dial`; the one that showed which protocol is spoken is used first. */
 class DialAgent extends Agent {
@@ -27,6 +27,13 @@ class DialAgent extends Agent {
       (error: Error) => (callback as ((error: Error) => void) | undefined)?.(error),
     );
     return undefined;
+  }
+
+  /** Idle connections go at once, busy ones with their answer. */
+  retire(): void {
+    this.maxFreeSockets = 0;
+    this.#first?.destroy();
+    for (const idle of Object.values(this.freeSockets)) for (const socket of [...(idle ?? [])]) socket.destroy();
   }
 
   override destroy(): void {
@@ -92,8 +99,12 @@ export class Http1Link implements Link {
     });
   }
 
-  destroy(): void {
-    for (const fail of this.#open) fail(new LinkError("closed", "the client was closed"));
+  retire(): void {
+    this.#agent.retire();
+  }
+
+  destroy(failure: LinkError): void {
+    for (const fail of this.#open) fail(failure);
     this.#agent.destroy();
   }
 }

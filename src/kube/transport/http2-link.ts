@@ -121,9 +121,13 @@ export class Http2Link implements Link {
     });
   }
 
-  destroy(): void {
-    this.#failure ??= new LinkError("closed", "the client was closed");
-    this.#session.destroy();
+  retire(): void {
+    this.#session.close();
+  }
+
+  destroy(failure: LinkError): void {
+    this.#failure ??= failure;
+    this.#session.destroy(this.#failure);
   }
 
   #opened(): void {

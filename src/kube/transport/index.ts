@@ -4,30 +4,40 @@
  * session is replaced by the next request. Waiting between attempts is left to callers.
  */
 import type { Clock } from "#lib/clock";
+import type { Credential } from "../credentials.ts";
+import { orAborted } from "../or-aborted.ts";
 import { type DialTarget, dial } from "./dial.ts";
+import { DirectLink, type DirectServer } from "./direct-link.ts";
 import { Http1Link } from "./http1-link.ts";
 import { openHttp2 } from "./http2-link.ts";
 import { type Link, LinkError, type TransportRequest, type TransportResponse } from "./link.ts";
 
+export type { DirectServer } from "./direct-link.ts";
 export { LinkError, type LinkFailure, type TransportRequest, type TransportResponse } from "./link.ts";
 
+/** So long what was asked with an old certificate may go on; a watch that is cut off then goes on where it was. */
+const RETIREMENT = 30_000;
+
 export class Transport {
-  readonly #target: DialTarget;
   readonly #clock: Clock;
   readonly #links = new Set<Link>();
+  /** Links of an earlier certificate, and what cancels their end. */
+  readonly #retired = new Map<Link, () => void>();
+  #target: DialTarget;
   #connecting: Promise<void> | undefined;
   #closed = false;
 
-  constructor(target: DialTarget, clock: Clock) {
+  constructor(target: DialTarget, clock: Clock, direct?: DirectServer) {
     this.#target = target;
     this.#clock = clock;
+    if (direct) this.#links.add(new DirectLink(direct));
   }
 
   /** Resolves with headers and body; throws a LinkError, or the reason of `signal`. */
   async send(request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
     for (;;) {
       if (signal.aborted) throw signal.reason;
-      if (this.#closed) throw new LinkError("closed", "the client was closed");
+      if (this.#closed) throw closed();
       for (const link of this.#links) if (link.hasRoom()) return link.send(request, signal);
       this.#connecting ??= this.#connect().finally(() => {
         this.#connecting = undefined;
@@ -36,39 +46,50 @@ export class Transport {
     }
   }
 
-  close(): void {
-    this.#closed = true;
-    for (const link of this.#links) link.destroy();
+  /** From now on connections are made with this certificate; requests go out on those only. */
+  present({ cert, key }: Credential): void {
+    if (this.#target.cert === cert && this.#target.key === key) return;
+    const { cert: _, key: __, ...target } = this.#target;
+    this.#target = { ...target, ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) };
+    for (const link of this.#links) this.#retire(link);
     this.#links.clear();
   }
 
+  close(): void {
+    this.#closed = true;
+    for (const cancel of this.#retired.values()) cancel();
+    for (const link of [...this.#links, ...this.#retired.keys()]) link.destroy(closed());
+    this.#links.clear();
+    this.#retired.clear();
+  }
+
+  #retire(link: Link): void {
+    const end = this.#clock.after(RETIREMENT, () => {
+      this.#retired.delete(link);
+      link.destroy(new LinkError("lost", "connection lost: it was made with a certificate that has been replaced"));
+    });
+    this.#retired.set(link, end);
+    link.retire();
+  }
+
   async #connect(): Promise<void> {
-    const { server } = this.#target;
-    const { socket, protocol } = await this.#dial(["h2", "http/1.1"]);
+    const target = this.#target;
+    const { socket, protocol } = await dial(target, ["h2", "http/1.1"], this.#clock);
     const link =
       protocol === "h2"
-        ? await openHttp2(socket, server, this.#clock, (gone) => this.#links.delete(gone))
-        : new Http1Link(async () => (await this.#dial(["http/1.1"])).socket, socket, server);
-    if (this.#closed) return link.destroy();
+        ? await openHttp2(socket, target.server, this.#clock, (gone) => this.#gone(gone))
+        : new Http1Link(async () => (await dial(target, ["http/1.1"], this.#clock)).socket, socket, target.server);
+    if (this.#closed || target !== this.#target) return link.destroy(closed());
     this.#links.add(link);
   }
 
-  async #dial(protocols: string[]) {
-    try {
-      return await dial(this.#target, protocols, this.#clock);
-    } catch (error) {
-      if (error instanceof LinkError) throw error;
-      // The certificate or key does not parse.
-      throw new LinkError("unreachable", `cannot connect: ${(error as Error).message}`, error);
-    }
+  #gone(link: Link): void {
+    this.#links.delete(link);
+    this.#retired.get(link)?.();
+    this.#retired.delete(link);
   }
 }
 
-/** Waits for what others wait for too: whoever has enough leaves, the rest go on. */
-function orAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
+function closed(): LinkError {
+  return new LinkError("closed", "the client was closed");
 }

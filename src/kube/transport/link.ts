@@ -27,7 +27,10 @@ export interface Link {
    * request is cancelled and fails with the signal's reason.
    */
   send(request: TransportRequest, signal: AbortSignal): Promise<TransportResponse>;
-  destroy(): void;
+  /** Takes no further requests; those under way go on. */
+  retire(): void;
+  /** Ends everything; requests under way fail with `failure`. */
+  destroy(failure: LinkError): void;
 }
 
 /**
