@@ -1,9 +1,13 @@
+/** One controller at work: from its triggers to its reconciles, and what becomes of those that fail. */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
 import { type Backoff, createQueue, Priority, type Queue, type Taken } from "#lib/queue";
 import { aborted, sharedAbort } from "./abort.ts";
 import { type Failure, failureOf } from "./failure.ts";
+import { isClusterName, splitClusterKey } from "./fleet/cluster-key.ts";
+import type { ClusterKey } from "./fleet/types.ts";
+import type { ControllerMeter, RuntimeMetrics } from "./metrics.ts";
 import type { Controller, Fillable, Outcome } from "./types.ts";
 
 /** How a reconcile may end. */
@@ -13,10 +17,14 @@ export type ReconcileResult = "success" | "requeue_after" | Failure;
 export interface ReconcileRecord {
   readonly controller: string;
   readonly key: string;
+  /** The cluster that the key names, if it names one. */
+  readonly cluster?: string;
   readonly result: ReconcileResult;
   readonly error?: unknown;
   /** Milliseconds until the key comes again by itself. */
   readonly retryIn?: number;
+  /** Whether it was called off because it took too long. */
+  readonly timedOut?: boolean;
   /** Milliseconds that it took. */
   readonly duration: number;
 }
@@ -27,6 +35,28 @@ export interface ControllerRunOptions {
   readonly log: Logger;
   readonly backoff?: Backoff;
   readonly observe?: (record: ReconcileRecord) => void;
+  readonly metrics?: RuntimeMetrics;
+  /** Milliseconds that running reconciles have to end; 30 s unless told, none for 0, any number if negative. */
+  readonly grace?: number;
+}
+
+/** Why reconciles are called off whose cluster has left. */
+class ClusterLeft extends Error {
+  override readonly name = "ClusterLeft";
+}
+
+class DeadlineExceeded extends Error {
+  override readonly name = "DeadlineExceeded";
+}
+
+/** Ends everything at once: a signal with such a reason leaves running reconciles no time. */
+export class AtOnce extends Error {
+  override readonly name = "AtOnce";
+}
+
+interface Work {
+  readonly cluster: string | undefined;
+  readonly abort: AbortController;
 }
 
 /** A reconcile that takes longer hangs on something that will not come. */
@@ -45,20 +75,40 @@ export class ControllerRun {
   readonly #log: Logger;
   readonly #observe: (record: ReconcileRecord) => void;
   readonly #queue: Queue<string>;
-  readonly #working = new Map<string, AbortController>();
+  readonly #meter: ControllerMeter | undefined;
+  readonly #working = new Map<string, Work>();
+  readonly #grace: number;
+  readonly #concurrency: number;
   #filled = false;
+  #started = false;
   #lastBreath = 0;
 
-  constructor({ controller, clock, log, backoff, observe = () => {} }: ControllerRunOptions) {
+  constructor(options: ControllerRunOptions) {
+    const { controller, clock, log, backoff, observe = () => {}, metrics, grace = GRACE } = options;
+    const concurrency = Math.max(1, controller.concurrency ?? 1);
     this.#controller = controller;
     this.#clock = clock;
-    this.#log = log.with({ component: controller.name });
+    this.#log = log.with({ controller: controller.name });
     this.#observe = observe;
-    this.#queue = createQueue({ clock, ...(backoff && { backoff }) });
+    this.#grace = grace;
+    this.#concurrency = concurrency;
+    this.#meter = metrics?.measure({ name: controller.name, concurrency, queue: () => this.#queue });
+    this.#queue = createQueue({
+      clock,
+      // No cluster, however slow it answers, may keep all workers waiting.
+      groupLimit: Math.max(1, Math.floor(concurrency / 4)),
+      ...(backoff && { backoff }),
+      ...(this.#meter && { observer: this.#meter.queue }),
+    });
   }
 
   get name(): string {
     return this.#controller.name;
+  }
+
+  /** Whether it works although another process leads. */
+  get isUnled(): boolean {
+    return this.#controller.isUnled ?? false;
   }
 
   /** Whether its caches are filled. */
@@ -68,12 +118,15 @@ export class ControllerRun {
 
   /** Whether nothing can be done now; something may wait for its time. */
   get idle(): boolean {
-    return this.#filled && this.#queue.ready === 0 && this.#queue.running === 0;
+    return this.#started && this.#queue.ready === 0 && this.#queue.running === 0;
   }
 
-  /** Works until `signal` fires and what was being worked on has ended. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { triggers, reads = [], concurrency = 1 } = this.#controller;
+  /**
+   * Fills its caches, waits until `mayStart` has resolved, and works until `signal` fires and what was being worked
+   * on has ended.
+   */
+  async run(signal: AbortSignal, mayStart: () => Promise<void> = async () => {}): Promise<void> {
+    const { triggers, reads = [] } = this.#controller;
     const caches = new Set([...triggers.flatMap(({ cache }) => cache ?? []), ...reads]);
     // Caches outlive the signal: a reconcile that is finishing still reads them.
     const reading = sharedAbort();
@@ -81,23 +134,34 @@ export class ControllerRun {
     try {
       for (const cache of caches) cache.start(reading.signal);
       if (!(await this.#fill(caches, signal))) return;
-      for (const trigger of triggers) {
-        subscriptions.push(
-          trigger.subscribe((key, { initial = false } = {}) =>
-            this.#queue.add(key, { priority: initial ? Priority.background : Priority.normal }),
-          ),
-        );
-      }
       this.#filled = true;
-      const workers = Promise.all(Array.from({ length: Math.max(1, concurrency) }, () => this.#work()));
+      await Promise.race([mayStart(), aborted(signal)]);
+      if (signal.aborted) return;
+      for (const trigger of triggers) {
+        subscriptions.push(trigger.subscribe((key, { initial = false } = {}) => this.#enqueue(key, initial)));
+      }
+      this.#started = true;
+      const workers = Promise.all(Array.from({ length: this.#concurrency }, () => this.#work()));
       await aborted(signal);
       this.#queue.shutdown();
-      await this.#finish(workers);
+      await this.#finish(workers, signal);
     } finally {
       this.#queue.shutdown();
       for (const unsubscribe of subscriptions) unsubscribe();
       reading.abort();
     }
+  }
+
+  /** Forgets everything about a cluster that has left, and calls off what is being done there. */
+  removeCluster(cluster: string): void {
+    this.#queue.removeGroup(cluster);
+    for (const work of this.#working.values()) {
+      if (work.cluster === cluster) work.abort.abort(new ClusterLeft(`cluster ${cluster} has left`));
+    }
+  }
+
+  #enqueue(key: string, initial: boolean): void {
+    this.#queue.add(key, { priority: initial ? Priority.background : Priority.normal, ...groupOf(clusterIn(key)) });
   }
 
   /** Waits until all caches are filled; false when `signal` fires first. */
@@ -130,30 +194,47 @@ export class ControllerRun {
     this.#lastBreath = performance.now();
   }
 
-  async #reconcile({ item: key, priority }: Taken<string>): Promise<void> {
+  async #reconcile(taken: Taken<string>): Promise<void> {
+    const { item: key, group: cluster } = taken;
+    const { deadline = RECONCILE_DEADLINE } = this.#controller;
+    const log = this.#log.with({ ...(cluster !== undefined && { cluster }), key });
     const abort = sharedAbort();
-    const cancel = this.#clock.after(RECONCILE_DEADLINE, () => {
-      this.#log.warn("reconcile takes too long and is called off", { key });
-      abort.abort(new Error(`the reconcile took longer than ${RECONCILE_DEADLINE / 1000} s`));
+    const cancel = this.#clock.after(deadline, () => {
+      log.warn("reconcile takes too long and is called off");
+      abort.abort(new DeadlineExceeded(`the reconcile took longer than ${deadline / 1000} s`));
     });
-    this.#working.set(key, abort);
+    this.#working.set(key, { cluster, abort });
+    this.#meter?.began();
     const start = this.#clock.now().getTime();
-    let end: Omit<ReconcileRecord, "controller" | "key" | "duration">;
+    let end: End;
     try {
-      const outcome = await this.#controller.reconcile(key, { signal: abort.signal, log: this.#log.with({ key }) });
-      end = this.#succeeded(key, priority, outcome);
+      const outcome = await this.#controller.reconcile(key, { signal: abort.signal, log });
+      end = hasLeft(abort.signal) ? { result: "success" } : this.#succeeded(taken, outcome);
     } catch (error) {
-      end = this.#failed(key, priority, error);
+      end = hasLeft(abort.signal) ? { result: "error", error } : this.#failed(taken, error, log);
     } finally {
       cancel();
       this.#working.delete(key);
     }
     const duration = this.#clock.now().getTime() - start;
+    const timedOut = abort.signal.reason instanceof DeadlineExceeded;
     this.#queue.done(key);
-    this.#observe({ controller: this.name, key, duration, ...end });
+    this.#told({
+      controller: this.name,
+      key,
+      ...(cluster !== undefined && { cluster }),
+      duration,
+      ...end,
+      ...(timedOut && { timedOut }),
+    });
   }
 
-  #succeeded(key: string, priority: number, { after }: Outcome): { result: ReconcileResult; retryIn?: number } {
+  #told(record: ReconcileRecord): void {
+    this.#meter?.ended(record);
+    this.#observe(record);
+  }
+
+  #succeeded({ item: key, ...kept }: Taken<string>, { after }: Outcome): End {
     if (after === undefined) {
       this.#queue.forget(key);
       return { result: "success" };
@@ -161,34 +242,58 @@ export class ControllerRun {
     if (!Number.isFinite(after)) throw new RangeError(`a reconcile cannot come again after ${after} ms`);
     this.#queue.forget(key);
     const retryIn = Math.max(0, after);
-    this.#queue.addAfter(key, retryIn, { priority });
+    this.#queue.addAfter(key, retryIn, kept);
     return { result: "requeue_after", retryIn };
   }
 
-  #failed(key: string, priority: number, error: unknown): { result: Failure; error: unknown; retryIn?: number } {
+  #failed({ item: key, ...kept }: Taken<string>, error: unknown, log: Logger): End {
     const result = failureOf(error);
     if (result === "terminal") {
       this.#queue.forget(key);
-      this.#log.error("cannot be done until somebody changes something", { key, error });
+      log.error("cannot be done until somebody changes something", { error });
       return { result, error };
     }
-    const retryIn = this.#queue.addRateLimited(key, { priority });
-    if (result === "conflict") this.#log.debug("somebody else wrote first", { key, error, retryIn });
-    else this.#log.error("reconcile failed", { key, error, retryIn });
+    const retryIn = this.#queue.addRateLimited(key, kept);
+    if (result === "conflict") log.debug("somebody else wrote first", { error, retryIn });
+    else log.error("reconcile failed", { error, retryIn });
     return { result, error, retryIn };
   }
 
   /** Lets what is running end by itself, and calls it off when it takes too long. */
-  async #finish(workers: Promise<unknown>): Promise<void> {
+  async #finish(workers: Promise<unknown>, signal: AbortSignal): Promise<void> {
+    const grace = signal.reason instanceof AtOnce ? 0 : this.#grace;
+    if (grace === 0) return this.#callOff();
     let cancel = () => {};
     const late = new Promise<void>((resolve) => {
-      cancel = this.#clock.after(GRACE, () => {
-        this.#log.warn("stopping although reconciles are still running", { keys: [...this.#working.keys()] });
-        for (const abort of this.#working.values()) abort.abort(new Error("the controller is stopping"));
+      if (grace < 0) return;
+      cancel = this.#clock.after(grace, () => {
+        this.#callOff();
         resolve();
       });
     });
     await Promise.race([workers, late]);
     cancel();
   }
+
+  #callOff(): void {
+    if (this.#working.size === 0) return;
+    this.#log.warn("stopping although reconciles are still running", { keys: [...this.#working.keys()] });
+    for (const { abort } of this.#working.values()) abort.abort(new Error("the controller is stopping"));
+  }
+}
+
+/** How a reconcile ended, before it is told. */
+type End = Pick<ReconcileRecord, "result" | "error" | "retryIn">;
+
+function hasLeft(signal: AbortSignal): boolean {
+  return signal.reason instanceof ClusterLeft;
+}
+
+/** The cluster that a key names. What could be a cluster's name itself, or is nothing, names none. */
+function clusterIn(key: string): string | undefined {
+  return key === "" || isClusterName(key) ? undefined : splitClusterKey(key as ClusterKey).cluster;
+}
+
+function groupOf(cluster: string | undefined): { group?: string } {
+  return cluster === undefined ? {} : { group: cluster };
 }

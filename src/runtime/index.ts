@@ -5,8 +5,24 @@
 export { createCluster } from "./cluster.ts";
 export { connectedCluster } from "./connected-cluster.ts";
 export type { ReconcileRecord, ReconcileResult } from "./controller-run.ts";
+export { type Check, type Checks, type EndpointOptions, type Endpoints, serveEndpoints } from "./endpoints.ts";
+export { createEventRecorder, type EventRecorder, type RecorderOptions, type Telling } from "./events.ts";
+export { type Finalization, withCleanUp } from "./finalizer.ts";
+export * from "./fleet/index.ts";
 export { forEach } from "./for-each.ts";
+export {
+  createElection,
+  DEFAULT_TIMING,
+  type Election,
+  type ElectionOptions,
+  type ElectionTiming,
+  LeadershipLost,
+} from "./leader-election.ts";
 export { createManager, type Manager, type ManagerOptions, runControllers } from "./manager.ts";
+export { type ControllerMeter, createRuntimeMetrics, type Measured, type RuntimeMetrics } from "./metrics.ts";
+export { managedBy, type OwnerKeyOptions, ownerKeys } from "./owners.ts";
+export type { Predicate } from "./predicates.ts";
+export * as predicates from "./predicates.ts";
 export type { CacheSource } from "./shared-cache.ts";
 export { atStart, every } from "./triggers.ts";
 export {
@@ -19,6 +35,7 @@ export {
   done,
   type Fillable,
   type Index,
+  type KeyedByOptions,
   type Outcome,
   type ReconcileContext,
   Terminal,

@@ -362,8 +362,8 @@ describe("the manager", () => {
     stop.abort();
     await ended;
     expect(lines.map((line) => line.replace(/^\S+ /, ""))).toEqual([
-      "WARN  stuck  still waiting for caches to fill",
-      "WARN  stuck  still waiting for caches to fill",
+      "WARN  controller=stuck still waiting for caches to fill",
+      "WARN  controller=stuck still waiting for caches to fill",
     ]);
   });
 

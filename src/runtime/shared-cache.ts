@@ -1,5 +1,6 @@
 import type { KubeObject } from "#api/meta";
 import type { ObjectCache } from "#kube";
+import type { Predicate } from "./predicates.ts";
 import type { Cache, Trigger } from "./types.ts";
 
 /** What keeps a copy of one kind of one API server: `createCache` of kube, or a stand-in. */
@@ -31,7 +32,7 @@ export function sharedCache<T extends KubeObject>(name: string, source: CacheSou
       return { at: (wanted) => started() && index.at(wanted) };
     },
     onChange: (listener) => source.onChange(listener),
-    keyedBy: (key) => trigger(cache, key),
+    keyedBy: (key, { when } = {}) => trigger(cache, key, when),
   };
   return cache;
 }
@@ -39,6 +40,7 @@ export function sharedCache<T extends KubeObject>(name: string, source: CacheSou
 function trigger<T extends KubeObject, K extends string>(
   cache: Cache<T>,
   key: (object: T) => K | readonly K[] | undefined,
+  when: Predicate<T> = () => true,
 ): Trigger<K> {
   const keysOf = (object: T | undefined): readonly K[] => {
     const keys = object && key(object);
@@ -48,6 +50,7 @@ function trigger<T extends KubeObject, K extends string>(
     cache,
     subscribe: (enqueue) =>
       cache.onChange((before, after, initial) => {
+        if (!when(before, after)) return;
         // A change may move an object from one key to another: both have to look.
         const keys = new Set([...keysOf(before), ...keysOf(after)]);
         const options = { initial: initial || isSameVersion(before, after) };

@@ -2,6 +2,7 @@
 import type { Key, Kind, KubeObject } from "#api/meta";
 import type { ChangeListener, Client, Draft } from "#kube";
 import type { Logger } from "#lib/log";
+import type { Predicate } from "./predicates.ts";
 
 /** A cluster that controllers can read and write. */
 export interface Cluster {
@@ -58,12 +59,17 @@ export interface Cache<T extends KubeObject> extends Fillable {
   /** Objects by a value computed from them; kept up to date. */
   indexBy(value: (object: T) => string | readonly string[] | undefined): Index<T>;
   /** Asks for a reconcile of the key(s) that `key` names, whenever an object comes, changes or goes. */
-  keyedBy<K extends string>(key: (object: T) => K | readonly K[] | undefined): Trigger<K>;
+  keyedBy<K extends string>(key: (object: T) => K | readonly K[] | undefined, options?: KeyedByOptions<T>): Trigger<K>;
   /**
    * Runs after every change with the state before and after; `undefined` for coming and going. One who comes late
    * first hears of everything there is, as initial. The answer ends it.
    */
   onChange(listener: ChangeListener<T>): () => void;
+}
+
+export interface KeyedByOptions<T extends KubeObject> {
+  /** Which changes are worth a reconcile; all unless told. */
+  readonly when?: Predicate<T>;
 }
 
 export interface Index<T> {
@@ -85,13 +91,17 @@ export interface Controller<K extends string = string> {
   readonly reads?: readonly Fillable[];
   /** How many keys are worked on at once; 1 unless told. */
   readonly concurrency?: number;
+  /** Milliseconds after which a reconcile is called off; five minutes unless told. */
+  readonly deadline?: number;
+  /** Whether it works although another process leads: for what every process does for itself. */
+  readonly isUnled?: boolean;
   reconcile(key: K, context: ReconcileContext): Promise<Outcome>;
 }
 
 export interface ReconcileContext {
   /** Fires when the reconcile has taken too long, or must end because everything does. */
   readonly signal: AbortSignal;
-  /** Says the controller and the key with every line. */
+  /** Says the controller, the key, and the cluster if the key names one, with every line. */
   readonly log: Logger;
 }
 
