@@ -7,11 +7,15 @@ import { FleetDirectory } from "./fleet-directory.ts";
 import { lockFleet } from "./fleet-lock.ts";
 import { UserError } from "./user-error.ts";
 
-/** Returns whether the cluster serves now; otherwise it will with the next start. */
-export async function addCluster(name: string, options: Omit<ApiServerOptions, "clusters">): Promise<boolean> {
+/** Returns whether the cluster serves now; otherwise it will with the next start. `port` is the first to try for it. */
+export async function addCluster(
+  name: string,
+  options: Omit<ApiServerOptions, "clusters" | "nodes">,
+  port?: number,
+): Promise<boolean> {
   const { directory } = options;
   if ((await holderOfDirectory(directory.path)) !== undefined) {
-    await giveOrder(directory, { add: name });
+    await giveOrder(directory, { add: name, ...(port !== undefined && { port }) });
     return true;
   }
   if ((await directory.clusters()).includes(name)) {
@@ -20,7 +24,12 @@ export async function addCluster(name: string, options: Omit<ApiServerOptions, "
   await directory.create();
   const unlock = await lockFleet(directory);
   try {
-    const server = await startApiServer({ ...options, clusters: [name] });
+    const server = await startApiServer({
+      ...options,
+      ...(port !== undefined && { firstPort: port }),
+      clusters: [name],
+      nodes: 0,
+    });
     await server.close();
   } finally {
     await unlock();

@@ -11,11 +11,12 @@ import { isObject } from "#lib/json";
 import type { FleetDirectory } from "./fleet-directory.ts";
 import { UserError } from "./user-error.ts";
 
-export type Order = { readonly add: string } | { readonly remove: string };
+/** `port` is the first to try for a new cluster. */
+export type Order = { readonly add: string; readonly port?: number } | { readonly remove: string };
 
 /** What the process that has the folder can do for others. */
 export interface Controllable {
-  add(name: string): Promise<void>;
+  add(name: string, firstPort?: number): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
@@ -55,7 +56,7 @@ export async function takeOrders(directory: FleetDirectory, able: Controllable):
 async function answer(socket: Socket, able: Controllable): Promise<void> {
   try {
     const order = parsed(await firstLine(socket));
-    if ("add" in order) await able.add(order.add);
+    if ("add" in order) await able.add(order.add, order.port);
     else await able.remove(order.remove);
     socket.end(`${JSON.stringify({ done: true })}\n`);
   } catch (error) {
@@ -65,7 +66,9 @@ async function answer(socket: Socket, able: Controllable): Promise<void> {
 
 function parsed(line: string): Order {
   const value: unknown = JSON.parse(line);
-  if (isObject(value) && typeof value.add === "string") return { add: value.add };
+  if (isObject(value) && typeof value.add === "string") {
+    return { add: value.add, ...(typeof value.port === "number" && { port: value.port }) };
+  }
   if (isObject(value) && typeof value.remove === "string") return { remove: value.remove };
   throw new Error("this is no order");
 }

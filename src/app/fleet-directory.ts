@@ -24,6 +24,11 @@ export class FleetDirectory {
     return join(this.path, "kubeconfig");
   }
 
+  /** Where the port that all clusters share is kept, with its certificate. */
+  get sharedPort(): string {
+    return join(this.path, "shared-port.json");
+  }
+
   kubeconfigOf(cluster: string): string {
     return join(this.path, `${cluster}.kubeconfig`);
   }
@@ -36,6 +41,10 @@ export class FleetDirectory {
   async clusters(): Promise<string[]> {
     const names = await readdir(join(this.path, "data")).catch(() => []);
     return names.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b, "en", { numeric: true }));
+  }
+
+  async sharesPort(): Promise<boolean> {
+    return exists(this.sharedPort);
   }
 
   async isFleet(): Promise<boolean> {
@@ -67,7 +76,8 @@ export class FleetDirectory {
     for (const cluster of await this.clusters()) await rm(this.kubeconfigOf(cluster), { force: true });
     await rm(join(this.path, "data"), { recursive: true, force: true });
     for (const log of await readdir(this.logs).catch(() => [])) await rm(join(this.logs, log), { force: true });
-    for (const name of ["kubeconfig", "ready.json"]) await rm(join(this.path, name), { force: true });
+    for (const name of ["kubeconfig", "ready.json", "shared-port.json"])
+      await rm(join(this.path, name), { force: true });
   }
 
   /** Removes the fleet, and the folder if nothing else is in it. */

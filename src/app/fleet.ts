@@ -78,7 +78,7 @@ export class Fleet {
     const joining = server.clusters.filter(({ name }) => SPOKE.test(name));
     await Promise.all(joining.map((spoke) => this.#join(spoke, hub, started, patience)));
     this.#refuseOrders = await takeOrders(this.#directory, {
-      add: (name) => this.#add(name),
+      add: (name, firstPort) => this.#add(name, firstPort),
       remove: (name) => this.#remove(name),
     });
     await this.#sayReady();
@@ -104,6 +104,7 @@ export class Fleet {
       portIsWish: this.#options.port !== undefined,
       durability: "sync",
       signingDurationMs: A_YEAR_MS,
+      nodes: 1,
       version: this.#options.version,
       clock: this.#clock,
       log: this.#logOf("apiserver"),
@@ -137,8 +138,8 @@ export class Fleet {
     this.#options.progress(`${name} joined and answers`);
   }
 
-  async #add(name: string): Promise<void> {
-    await this.#running.add(name);
+  async #add(name: string, firstPort?: number): Promise<void> {
+    await this.#running.add(name, firstPort);
     await this.#sayReady();
   }
 

@@ -18,6 +18,7 @@ export { down } from "./down.ts";
 export { FleetDirectory } from "./fleet-directory.ts";
 export { lockFleet } from "./fleet-lock.ts";
 export { runHub } from "./hub.ts";
+export { nodeNames, type RunningNodes, startNodes } from "./node.ts";
 export { DEFAULT_FIRST_PORT } from "./ports.ts";
 export { type RunningFleet, up } from "./up.ts";
 export { UserError } from "./user-error.ts";

@@ -16,6 +16,45 @@ export async function candidatePorts(first: number, kept: ReadonlySet<number>): 
   };
 }
 
+/** A place in the line of those who choose a port. */
+export interface PortTurn {
+  /** The ports to try, when all who came before have theirs. */
+  readonly ports: () => Promise<Iterable<number>>;
+  /** Called with the port, or without one by whoever gave up; calling it again does nothing. */
+  readonly done: (port?: number) => void;
+}
+
+/** Clusters may open side by side, and yet get their ports in the order in which they were named. */
+export class PortTurns {
+  readonly #first: number;
+  readonly #chosen = new Set<number>();
+  #previous: Promise<void> = Promise.resolve();
+
+  constructor(first: number) {
+    this.#first = first;
+  }
+
+  /** Nobody has this port any more. */
+  release(port: number): void {
+    this.#chosen.delete(port);
+  }
+
+  next(first = this.#first): PortTurn {
+    const previous = this.#previous;
+    let release = () => {};
+    this.#previous = new Promise((resolve) => {
+      release = resolve;
+    });
+    return {
+      ports: () => previous.then(() => candidatePorts(first, this.#chosen)),
+      done: (port) => {
+        if (port !== undefined) this.#chosen.add(port);
+        release();
+      },
+    };
+  }
+}
+
 async function outgoingRange(): Promise<readonly [number, number]> {
   try {
     const [low, high] = (await readFile("/proc/sys/net/ipv4/ip_local_port_range", "utf8"))

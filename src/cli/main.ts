@@ -2,8 +2,11 @@
 /** The command line. Data goes to stdout, talk to stderr; the exit code says how it ended. */
 import { Command, CommanderError } from "commander";
 import { apiserverCommand } from "./commands/apiserver.ts";
+import { applyCommand } from "./commands/apply.ts";
 import { downCommand } from "./commands/down.ts";
 import { getCommand } from "./commands/get.ts";
+import { nodeCommand } from "./commands/node.ts";
+import { pluginCommand } from "./commands/plugin.ts";
 import { upCommand } from "./commands/up.ts";
 import { versionCommand } from "./commands/version.ts";
 import { say } from "./terminal.ts";
@@ -25,7 +28,16 @@ const program = new Command("capstan")
   .exitOverride()
   .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) });
 
-for (const command of [upCommand(), downCommand(), getCommand(), apiserverCommand(), versionCommand()]) {
+for (const command of [
+  upCommand(),
+  downCommand(),
+  getCommand(),
+  applyCommand(),
+  apiserverCommand(),
+  nodeCommand(),
+  pluginCommand(),
+  versionCommand(),
+]) {
   program.addCommand(inherit(command));
 }
 

@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";
+import { parseDuration } from "#lib/duration";
 import type { LogLevel } from "#lib/log";
 
 export function defaultDirectory(): string {
@@ -24,15 +25,11 @@ export function port(text: string): number {
   return value;
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** `90s`, `12h`, `1h30m`, `365d`; in milliseconds. */
 export function duration(text: string): number {
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
-  if (parts.length === 0 || parts.map(([all]) => all).join("") !== text) {
-    throw new InvalidArgumentError("It must be a duration like 90s, 12h, 1h30m or 365d.");
-  }
-  return parts.reduce((total, [, amount, unit]) => total + Number(amount) * (UNITS[unit ?? ""] ?? 0), 0);
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError("It must be a duration like 90s, 12h, 1h30m or 365d.");
+  return ms;
 }
 
 const CLUSTER_NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

@@ -1,14 +1,29 @@
 /** Which cluster a command means. */
 import { homedir } from "node:os";
 import { FleetDirectory, UserError } from "#app";
-import { type Client, connectionOf, createClient, type Kubeconfig, loadKubeconfig } from "#kube";
+import {
+  type Client,
+  type Connection,
+  connectionOf,
+  createClient,
+  createExecEngine,
+  type Kubeconfig,
+  loadKubeconfig,
+} from "#kube";
 import { defaultDirectory } from "./options.ts";
 import type { TargetFlags } from "./target-options.ts";
 import { say } from "./terminal.ts";
 
 /** `--kubeconfig` and `--context`, else the fleet in `--dir`, else what kubectl would use, else the default fleet. */
 export async function connect(flags: TargetFlags): Promise<Client> {
-  return createClient({ connection: await connectionOf(await kubeconfigFor(flags), flags.context) });
+  return createClient({ connection: await targetOf(flags) });
+}
+
+/** How the cluster is reached that the flags mean. */
+export async function targetOf(flags: TargetFlags): Promise<Connection> {
+  // The kubeconfig is the user's own, so the programs that it names are run, and may ask who sits at the terminal.
+  const exec = createExecEngine({ env: process.env, terminal: process.stdin.isTTY === true });
+  return connectionOf(await kubeconfigFor(flags), flags.context, { exec });
 }
 
 async function kubeconfigFor({ kubeconfig, dir }: TargetFlags): Promise<Kubeconfig> {

@@ -32,6 +32,8 @@ export async function runApiServer(flags: ApiServerFlags): Promise<void> {
       ...(flags.port !== undefined && { firstPort: flags.port, portIsWish: true }),
       durability: flags.durability,
       signingDurationMs: flags.signingDuration,
+      sharedPort: flags.sharedPort ?? false,
+      nodes: flags.node ? flags.nodes : 0,
     });
     const sayReady = () =>
       directory.writeReady({
@@ -39,8 +41,8 @@ export async function runApiServer(flags: ApiServerFlags): Promise<void> {
         programs: [{ name: "apiserver", pid: process.pid }],
       });
     const refuseOrders = await takeOrders(directory, {
-      async add(name) {
-        const { url } = await server.add(name);
+      async add(name, firstPort) {
+        const { url } = await server.add(name, firstPort);
         await sayReady();
         print(`${name}  ${url}  ${directory.kubeconfigOf(name)}`);
       },
@@ -61,9 +63,9 @@ export async function runApiServer(flags: ApiServerFlags): Promise<void> {
   }
 }
 
-export async function runAdd(name: string, { dataDir }: ClusterFlags): Promise<void> {
+export async function runAdd(name: string, { dataDir, port }: ClusterFlags): Promise<void> {
   const directory = new FleetDirectory(dataDir);
-  const serves = await addCluster(name, settings(directory));
+  const serves = await addCluster(name, settings(directory), port);
   say(serves ? `Cluster ${name} serves.` : `Cluster ${name} will serve when the servers in ${directory.path} start.`);
   print(directory.kubeconfigOf(name));
 }
@@ -73,7 +75,7 @@ export async function runRemove(name: string, { dataDir }: ClusterFlags): Promis
   say(`Cluster ${name} is gone.`);
 }
 
-function settings(directory: FleetDirectory): Omit<ApiServerOptions, "clusters"> {
+function settings(directory: FleetDirectory): Omit<ApiServerOptions, "clusters" | "nodes"> {
   return {
     directory,
     firstPort: DEFAULT_FIRST_PORT,

@@ -1,6 +1,6 @@
 /** `capstan apiserver`: embedded clusters without a fleet around them, and the clusters of any folder. */
 import { Argument, Command, Option } from "commander";
-import { clusterName, clusterNames, duration, port } from "../options.ts";
+import { clusterName, clusterNames, count, duration, port } from "../options.ts";
 
 export interface ApiServerFlags {
   readonly clusters: string[];
@@ -8,10 +8,16 @@ export interface ApiServerFlags {
   readonly port?: number;
   readonly durability: "sync" | "os" | "memory";
   readonly signingDuration: number;
+  readonly sharedPort?: boolean;
+  readonly nodes: number;
+  /** False for `--no-node`. */
+  readonly node: boolean;
 }
 
 export interface ClusterFlags {
   readonly dataDir: string;
+  /** The first port to try for a new cluster. */
+  readonly port?: number;
 }
 
 const A_YEAR_MS = 365 * 24 * 3_600_000;
@@ -35,6 +41,9 @@ export function apiserverCommand(): Command {
         .argParser(duration)
         .default(A_YEAR_MS, "365d"),
     )
+    .option("--shared-port", "one port for all clusters: each is served under /clusters/NAME")
+    .option("--nodes <n>", "how many nodes each cluster has, which simulate its Pods", count(1), 1)
+    .option("--no-node", "clusters without nodes: Pods wait for somebody to take them")
     .addCommand(changeCommand("add", "add a cluster, while the servers run or not"))
     .addCommand(changeCommand("remove", "stop a cluster and remove all that it kept, without asking"))
     .action(async (flags: Partial<ApiServerFlags>, command: Command) => {
@@ -47,14 +56,16 @@ export function apiserverCommand(): Command {
 }
 
 function changeCommand(change: "add" | "remove", description: string): Command {
-  return new Command(change)
+  const command = new Command(change)
     .description(description)
     .addArgument(new Argument("<name>", "the cluster").argParser(clusterName))
-    .option("--data-dir <dir>", "the folder of the servers, or of a fleet")
-    .action(async (name: string, _: unknown, command: Command) => {
-      const { dataDir } = command.optsWithGlobals<Partial<ClusterFlags>>();
-      if (!dataDir) return command.error("error: required option '--data-dir <dir>' not specified", { exitCode: 2 });
-      const { runAdd, runRemove } = await import("../actions/apiserver.ts");
-      await (change === "add" ? runAdd(name, { dataDir }) : runRemove(name, { dataDir }));
-    });
+    .option("--data-dir <dir>", "the folder of the servers, or of a fleet");
+  if (change === "add") command.option("--port <n>", "the first port to try for it (default: 16443)", port);
+  return command.action(async (name: string, _: unknown, self: Command) => {
+    const { dataDir, port } = self.optsWithGlobals<Partial<ClusterFlags>>();
+    if (!dataDir) return self.error("error: required option '--data-dir <dir>' not specified", { exitCode: 2 });
+    const { runAdd, runRemove } = await import("../actions/apiserver.ts");
+    const flags = { dataDir, ...(port !== undefined && { port }) };
+    await (change === "add" ? runAdd(name, flags) : runRemove(name, flags));
+  });
 }

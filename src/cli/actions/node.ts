@@ -1,0 +1,42 @@
+/** Runs nodes for `capstan node`, in the foreground. */
+import { nodeNames, startNodes } from "#app";
+import type { Client } from "#kube";
+import { systemClock } from "#lib/clock";
+import { createLogger } from "#lib/log";
+import type { NodeFlags } from "../commands/node.ts";
+import { logLevel } from "../options.ts";
+import { stopSignal, whenFired } from "../signals.ts";
+import { connect } from "../target.ts";
+import { say } from "../terminal.ts";
+import { version } from "../version.ts";
+
+export async function runNode({ name, count, ...target }: NodeFlags): Promise<void> {
+  const signal = stopSignal();
+  const client = await connect(target);
+  if (!(await answers(client, signal))) return;
+  const nodes = startNodes({
+    client,
+    names: nodeNames(name, count),
+    version: version(),
+    clock: systemClock,
+    log: createLogger({ level: logLevel(), format: "human", clock: systemClock, write: say }),
+  });
+  nodes.registered.then(
+    () => say(`${nodes.names.join(", ")} ready on ${client.server}; Ctrl-C stops`),
+    () => {}, // told below
+  );
+  await Promise.race([whenFired(signal), nodes.stopped]);
+  await nodes.stop();
+}
+
+/** Throws when the server cannot be reached: better told at once than tried for ever. False when asked to stop. */
+async function answers(client: Client, signal: AbortSignal): Promise<boolean> {
+  try {
+    await client.raw("/readyz", { signal });
+    return true;
+  } catch (error) {
+    client.close();
+    if (!signal.aborted) throw error;
+    return false;
+  }
+}
