@@ -14,6 +14,9 @@ const AREAS = {
   discovery: "groups, versions and resources, one document per group version",
   "aggregated-discovery": "all resources in one document, with an ETag",
   openapi: "OpenAPI v3 with what kubectl looks for",
+  "openapi-v2": "OpenAPI v2, also in protobuf, with the kinds of definitions",
+  metrics: "requests by verb, resource, scope and code; open watches",
+  audit: "who did what to which object, and how it ended; no bodies",
   table: "rows and columns for people, in lists and watches",
   metadata: "objects without anything but metadata, in lists and watches",
   selectors: "label and field selectors",
@@ -22,21 +25,40 @@ const AREAS = {
   watch: "changes in order, resumable, selected, ended in time",
   "watch-list": "initial events and the bookmark after them",
   concurrency: "resourceVersion as a precondition, generateName, generation",
-  subresources: "`/scale` as a kind of its own",
+  subresources: "`/status`, `/scale` and `/binding`: what each of them changes, and who may",
   patch: "JSON patch and merge patch",
   "strategic-patch": "strategic merge patch with directives",
   apply: "server-side apply and the owners of fields",
   "dry-run": "writes that leave no trace",
   "field-validation": "unknown and repeated fields refused, reported or forgiven",
   delete: "options, preconditions, finalizers, grace periods",
-  "delete-collection": "many objects at once, by selector",
+  "delete-collection": "many objects at once, by selector, with options and rights of its own",
   crd: "CustomResourceDefinitions: schemas, pruning, defaults, versions, columns, selectable fields",
+  "cel-rules": "`x-kubernetes-validations`: create, transition, ratcheting, messages, paths, reasons, costs",
+  "admission-webhooks":
+    "whom a write is shown to, what they may change, deny, warn of and fail at; their configurations",
+  "conversion-webhooks":
+    "versions of custom kinds that somebody else converts: read, written, listed, watched, applied",
   namespace: "the life of a namespace and of its content",
+  "garbage-collection": "owners and dependents: background, foreground, orphans, circles, absent owners",
+  expiry: "finished Jobs, bootstrap tokens, tokens of service accounts, Pods without a node",
   authentication: "client certificates, service-account tokens and their reviews",
   authorization: "RBAC, access reviews, no escalation, default roles",
   impersonation: "acting as somebody else",
   signing: "CertificateSigningRequests approved and signed",
   kinds: "rules of single kinds: ConfigMap, Secret, Deployment, Service, Lease, Event",
+  deployments: "rollouts with their limits, pauses, rollbacks, deadlines, history and conditions",
+  replicasets: "as many Pods as wished for: created, adopted, replaced, deleted in order, counted",
+  replicationcontrollers: "the same for ReplicationControllers",
+  statefulsets: "Pods in order, with a name and claims of their own; rolling updates, revisions",
+  daemonsets: "a Pod for every node that fits; rolling updates, surge, revisions",
+  jobs: "Pods that run to an end, counted once; indexes, policies, deadlines, suspension",
+  cronjobs: "Jobs on a schedule: time zones, missed starts, concurrency, history",
+  nodes: "Pods on nodes that run them: bound, ready, restarted, ended, and their logs",
+  services: "addresses, node ports and families given and kept, changes of type, ranges and IPAddresses, refusals",
+  endpoints: "what stands behind Services, in subsets",
+  endpointslices: "the same in slices, with conditions, zones, hints and a limit of size; Endpoints mirrored",
+  disruption: "PodDisruptionBudgets counted, and evictions that ask them",
   limits: "hostile or broken input refused, without harm to others",
 };
 
@@ -68,7 +90,7 @@ function casesOf(folder) {
   for (const file of readdirSync(folder).filter((name) => name.endsWith(".ts"))) {
     const source = readFileSync(join(folder, file), "utf8");
     const named = [...source.matchAll(/["`]([a-z][a-z0-9-]*)\.([a-z][a-z0-9-]*): /g)];
-    const cases = source.match(/\bit(\.\w+)*\(/g)?.length ?? 0;
+    const cases = source.match(/\bit(\.\w+)*[(<]/g)?.length ?? 0;
     if (cases !== named.length) {
       wrong.push(`test/conformance/${file}: ${cases} cases, ${named.length} of them with an id (\`area.behaviour: \`)`);
     }

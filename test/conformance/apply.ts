@@ -109,6 +109,17 @@ export function applySuite(stage: Staged): void {
       expect((await stage().admin.get(path("tried"))).code).toBe(404);
     });
 
+    it("apply.repeated-key: names the line of a key that comes twice, or the warning does", async () => {
+      const body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: repeated\ndata:\n  a: '1'\n  a: '2'\n";
+      const send = (validation: string) =>
+        stage().admin.patch(`${path("repeated")}?fieldManager=m&fieldValidation=${validation}`, body, "apply");
+      const strict = await send("Strict");
+      expect(refusal(strict)).toEqual(refused(400, "BadRequest"));
+      expect(strict.body.message).toContain('line 7: key "a" already set in map');
+      const { code, headers } = await send("Warn");
+      expect([code, headers.warning]).toEqual([201, expect.stringContaining("already set in map")]);
+    });
+
     it("apply.twice: twice changes nothing the second time", async () => {
       const first = await apply("twice", "m", configMap("twice", { a: "1" }));
       const second = await apply("twice", "m", configMap("twice", { a: "1" }));

@@ -15,6 +15,7 @@ const SPEC = {
     color: { type: "string", enum: ["red", "green", "blue"] },
     replicas: { type: "integer", format: "int32", minimum: 0, default: 1 },
     note: { type: "string", maxLength: 5, pattern: "^[a-z]*$" },
+    sizes: { type: "object", additionalProperties: { type: "object", properties: { cm: { type: "integer" } } } },
     free: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
     parts: {
       type: "array",
@@ -348,6 +349,11 @@ export function definitionsSuite(stage: Staged): void {
         "too many items",
         { color: "red", parts: ["a", "b", "c", "d"].map((name) => ({ name })) },
         ["spec.parts FieldValueTooMany"],
+      ],
+      [
+        "a wrong map value",
+        { color: "red", sizes: { "a.b": { cm: "x" } } },
+        ["spec.sizes.a.b.cm FieldValueTypeInvalid"],
       ],
       ["an item twice", { color: "red", parts: [{ name: "a" }, { name: "a" }] }, ["spec.parts[1] FieldValueDuplicate"]],
     ])("crd.validation: are refused with %s", async (_, spec, causes) => {

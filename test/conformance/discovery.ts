@@ -4,6 +4,116 @@ import { refusal, refused, type Staged } from "./stage.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
+/** What every server of this version serves, by group version. */
+const SERVED: readonly [groupVersion: string, resources: readonly string[]][] = [
+  ["admissionregistration.k8s.io/v1", ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"]],
+  ["apiextensions.k8s.io/v1", ["customresourcedefinitions", "customresourcedefinitions/status"]],
+  ["apiregistration.k8s.io/v1", ["apiservices", "apiservices/status"]],
+  [
+    "apps/v1",
+    [
+      "controllerrevisions",
+      "daemonsets",
+      "daemonsets/status",
+      "deployments",
+      "deployments/scale",
+      "deployments/status",
+      "replicasets",
+      "replicasets/scale",
+      "replicasets/status",
+      "statefulsets",
+      "statefulsets/scale",
+      "statefulsets/status",
+    ],
+  ],
+  ["authentication.k8s.io/v1", ["selfsubjectreviews", "tokenreviews"]],
+  [
+    "authorization.k8s.io/v1",
+    ["localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"],
+  ],
+  ["autoscaling/v1", ["horizontalpodautoscalers", "horizontalpodautoscalers/status"]],
+  ["autoscaling/v2", ["horizontalpodautoscalers", "horizontalpodautoscalers/status"]],
+  ["batch/v1", ["cronjobs", "cronjobs/status", "jobs", "jobs/status"]],
+  [
+    "certificates.k8s.io/v1",
+    ["certificatesigningrequests", "certificatesigningrequests/approval", "certificatesigningrequests/status"],
+  ],
+  ["coordination.k8s.io/v1", ["leases"]],
+  ["discovery.k8s.io/v1", ["endpointslices"]],
+  ["events.k8s.io/v1", ["events"]],
+  [
+    "flowcontrol.apiserver.k8s.io/v1",
+    ["flowschemas", "flowschemas/status", "prioritylevelconfigurations", "prioritylevelconfigurations/status"],
+  ],
+  [
+    "networking.k8s.io/v1",
+    [
+      "ingressclasses",
+      "ingresses",
+      "ingresses/status",
+      "ipaddresses",
+      "networkpolicies",
+      "servicecidrs",
+      "servicecidrs/status",
+    ],
+  ],
+  ["node.k8s.io/v1", ["runtimeclasses"]],
+  ["policy/v1", ["poddisruptionbudgets", "poddisruptionbudgets/status"]],
+  ["rbac.authorization.k8s.io/v1", ["clusterrolebindings", "clusterroles", "rolebindings", "roles"]],
+  ["scheduling.k8s.io/v1", ["priorityclasses"]],
+  [
+    "storage.k8s.io/v1",
+    [
+      "csidrivers",
+      "csinodes",
+      "csistoragecapacities",
+      "storageclasses",
+      "volumeattachments",
+      "volumeattachments/status",
+      "volumeattributesclasses",
+    ],
+  ],
+  [
+    "v1",
+    [
+      "bindings",
+      "componentstatuses",
+      "configmaps",
+      "endpoints",
+      "events",
+      "limitranges",
+      "namespaces",
+      "namespaces/finalize",
+      "namespaces/status",
+      "nodes",
+      "nodes/status",
+      "persistentvolumeclaims",
+      "persistentvolumeclaims/status",
+      "persistentvolumes",
+      "persistentvolumes/status",
+      "pods",
+      "pods/attach",
+      "pods/binding",
+      "pods/eviction",
+      "pods/exec",
+      "pods/log",
+      "pods/portforward",
+      "pods/status",
+      "podtemplates",
+      "replicationcontrollers",
+      "replicationcontrollers/scale",
+      "replicationcontrollers/status",
+      "resourcequotas",
+      "resourcequotas/status",
+      "secrets",
+      "serviceaccounts",
+      "serviceaccounts/token",
+      "services",
+      "services/status",
+    ],
+  ],
+];
+
 interface ApiResource {
   readonly name: string;
   readonly kind: string;
@@ -76,6 +186,12 @@ export function discoverySuite(stage: Staged): void {
         expect.arrayContaining(["serviceaccounts/token", "namespaces/finalize", "pods/eviction", "pods/binding"]),
       );
     });
+  });
+
+  it.each(SERVED)("discovery.built-in: %s holds what it holds everywhere", async (groupVersion, expected) => {
+    const { body } = await stage().admin.get(groupVersion === "v1" ? "/api/v1" : `/apis/${groupVersion}`);
+    const names = (body.resources as ApiResource[]).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining([...expected]));
   });
 
   describe("everything at once", () => {

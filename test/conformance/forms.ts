@@ -70,6 +70,12 @@ export function formsSuite(stage: Staged): void {
       expect(many.body.items.map(({ metadata }) => metadata.name)).toEqual(["one", "two"]);
     });
 
+    it("metadata.protobuf: comes as protobuf where that is named first", async () => {
+      const inProtobuf = METADATA_LIST.replace("application/json", protobuf.PROTOBUF);
+      const { code, headers } = await stage().admin.get(secrets(), { accept: `${inProtobuf},${METADATA_LIST}` });
+      expect([code, headers["content-type"]]).toEqual([200, protobuf.PROTOBUF]);
+    });
+
     it("metadata.wrong-form: in the form of one is refused for a list", async () => {
       expect(refusal(await stage().admin.get(secrets(), { accept: METADATA }))).toEqual(refused(406, "NotAcceptable"));
     });
@@ -94,6 +100,15 @@ export function formsSuite(stage: Staged): void {
         expect(refusal(await stage().admin.get(secrets("one"), { accept }))).toEqual(refused(406, "NotAcceptable"));
       },
     );
+
+    it.each([
+      ["soon", 400],
+      ["5", 400],
+      ["0s", 200],
+      ["1m30s", 200],
+    ])("http.timeout: a wish to wait for %s is answered with %i", async (timeout, code) => {
+      expect((await stage().admin.get(`${secrets("one")}?timeout=${timeout}`)).code).toBe(code);
+    });
 
     it("http.content-types: of a body are JSON, YAML and protobuf", async () => {
       const made = await stage().admin.post(secrets(), "metadata:\n  name: yaml\nstringData: {a: b}\n", {

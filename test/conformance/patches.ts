@@ -1,5 +1,6 @@
 /** Patches: merge, JSON and strategic merge. */
 import { beforeAll, describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { at, deployment, inGroup, refusal, refused, type Staged } from "./stage.ts";
 
 export function patchesSuite(stage: Staged): void {
@@ -81,8 +82,12 @@ export function patchesSuite(stage: Staged): void {
         }),
       );
       expect(body.metadata.generation).toBe(2);
-      const again = await stage().admin.patch(path, patch, "strategic");
-      expect(again.body.metadata.resourceVersion).toBe(body.metadata.resourceVersion);
+      // The controller of Deployments may write in between, until it is done.
+      await eventually(async () => {
+        const before = await stage().admin.get(path);
+        const again = await stage().admin.patch(path, patch, "strategic");
+        expect(again.body.metadata.resourceVersion).toBe(before.body.metadata.resourceVersion);
+      });
     });
 
     it("strategic-patch.directives: removes and replaces where it is told to", async () => {

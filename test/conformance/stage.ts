@@ -6,12 +6,14 @@ import { certified, type RawClient, type Reply, rawClient } from "../support/raw
 export interface ServerUnderTest {
   /** Of the administrator. */
   readonly kubeconfig: Kubeconfig;
+  /** The file to which it writes audit events of level Metadata, one a line. */
+  readonly auditLog: string;
   close(): Promise<void>;
 }
 
 export interface Stage {
-  /** Where it is, and the PEM of whom its certificate comes from: for what is no request. */
-  readonly server: { readonly url: string; readonly authority: string };
+  /** Where it is, the PEM of whom its certificate comes from, and where it logs: for what is no request. */
+  readonly server: { readonly url: string; readonly authority: string; readonly auditLog: string };
   readonly admin: RawClient;
   /** A new namespace of a name nobody else has. */
   namespace(): Promise<string>;
@@ -22,12 +24,12 @@ export interface Stage {
 /** Known when the server runs: parts ask for it inside of their tests. */
 export type Staged = () => Stage;
 
-export async function stageOf(kubeconfig: Kubeconfig): Promise<Stage> {
+export async function stageOf({ kubeconfig, auditLog }: ServerUnderTest): Promise<Stage> {
   const { server: url, ca: authority = "" } = await connectionOf(kubeconfig);
   const admin = await rawClient({ kubeconfig });
   const users = new Map<string, Promise<RawClient>>();
   return {
-    server: { url, authority },
+    server: { url, authority, auditLog },
     admin,
     async namespace() {
       const made = await admin.post("/api/v1/namespaces", { metadata: { generateName: "suite-" } });
@@ -40,6 +42,15 @@ export async function stageOf(kubeconfig: Kubeconfig): Promise<Stage> {
     },
   };
 }
+
+/**
+ * The nodes of a server under test take only Pods that ask for it, because most parts of the suite say themselves what
+ * becomes of their Pods.
+ */
+export const NODES = { count: 2, taint: { key: "suite.example/nodes", effect: "NoSchedule" } } as const;
+
+/** Of the spec of a Pod that is to run. */
+export const ON_NODES = { tolerations: [{ key: NODES.taint.key, operator: "Exists" }] } as const;
 
 export const at = (namespace: string, plural: string, name?: string): string =>
   `/api/v1/namespaces/${namespace}/${plural}${name === undefined ? "" : `/${name}`}`;
