@@ -1,6 +1,7 @@
 /**
  * Builds the real control plane that `npm run test:kube` runs against: kube-apiserver,
- * kube-controller-manager and etcd, at the versions pinned in the two go.mod files here.
+ * kube-controller-manager and etcd, at the versions pinned in the go.mod files here. With the argument
+ * `e2e` it builds what `npm run test:conformance` needs instead: Kubernetes' own tests, their runner, kubectl.
  *
  * Programs go to `.kube/bin`, or nowhere when KUBEBUILDER_ASSETS names a folder that has them.
  * A program that was built from the same pins is left as it is.
@@ -24,7 +25,7 @@ const kubeStamps = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/versi
   `-X ${pkg}.gitMinor=${minor}`,
 ]);
 
-const programs = [
+const controlPlane = [
   { name: "etcd", module: join(here, "etcd"), from: "go.etcd.io/etcd/server/v3", stamps: [] },
   { name: "kube-apiserver", module: here, from: "k8s.io/kubernetes/cmd/kube-apiserver", stamps: kubeStamps },
   {
@@ -35,6 +36,15 @@ const programs = [
   },
 ];
 
+const e2e = join(here, "e2e");
+const conformance = [
+  { name: "e2e.test", module: e2e, from: "k8s.io/kubernetes/test/e2e", stamps: kubeStamps, how: ["test", "-c"] },
+  { name: "ginkgo", module: e2e, from: "github.com/onsi/ginkgo/v2/ginkgo", stamps: [] },
+  { name: "kubectl", module: e2e, from: "k8s.io/kubernetes/cmd/kubectl", stamps: kubeStamps },
+];
+
+const programs = process.argv.includes("e2e") ? conformance : controlPlane;
+
 const assets = process.env.KUBEBUILDER_ASSETS;
 if (assets) {
   const missing = programs.filter(({ name }) => !existsSync(join(assets, name))).map(({ name }) => name);
@@ -44,7 +54,7 @@ if (assets) {
   for (const program of programs) build(program);
 }
 
-function build({ name, module, from, stamps }) {
+function build({ name, module, from, stamps, how = ["build"] }) {
   const target = join(bin, name);
   const stampFile = `${target}.pins`;
   const pins = digestOf(module, stamps);
@@ -57,7 +67,7 @@ function build({ name, module, from, stamps }) {
   const unfinished = `${target}.${process.pid}`;
   const started = Date.now();
   try {
-    execFileSync("go", ["build", "-trimpath", "-ldflags", ["-s -w", ...stamps].join(" "), "-o", unfinished, from], {
+    execFileSync("go", [...how, "-trimpath", "-ldflags", ["-s -w", ...stamps].join(" "), "-o", unfinished, from], {
       cwd: module,
       stdio: "inherit",
       env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "-mod=readonly -buildvcs=false" },
