@@ -3,20 +3,16 @@
  * nothing acknowledged is lost, nothing happens twice, the resourceVersion never falls, and a watch that resumes sees
  * every change once.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { ConfigMap } from "#api/core";
-import { type Client, connectionOf, createClient, isKubeError, isNotFound, loadKubeconfig } from "#kube";
+import { type Client, isKubeError, isNotFound } from "#kube";
+import { Random } from "../../src/apiserver/store/testing/random.ts";
 import { eventually } from "../support/eventually.ts";
+import { type Program, startProgram } from "./program.ts";
 
-const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
-/** Away from the default, where a neighbour could take the port of a server that was just killed. */
-const firstPort = String(20_000 + randomInt(1_200) * 10);
 const WRITERS = 8;
 const KEYS_PER_WRITER = 3;
 /** Large enough that the log is rolled and snapshots are taken within a few rounds. */
@@ -36,24 +32,24 @@ export async function crashRounds(options: {
   seed: number;
   onRound?: (round: number) => void;
 }): Promise<void> {
-  const random = generator(options.seed);
+  const random = new Random(options.seed);
   const dir = await mkdtemp(join(tmpdir(), "capstan-crash-"));
   const known = new Map<string, Known>();
   let highest = 0;
-  let server: Server | undefined;
+  let server: Program | undefined;
   const watcher = new Watcher();
   try {
     for (let round = 1; round <= options.rounds; round++) {
-      server = await start(dir);
+      server = await startProgram({ dir });
       await check(server.client, known, highest);
       await watcher.resume(server.client);
       const stopped = { value: false };
       const writers = Array.from({ length: WRITERS }, (_, writer) =>
-        write(server as Server, writer, known, random, stopped, (revision) => {
+        write(server as Program, writer, known, random, stopped, (revision) => {
           highest = Math.max(highest, revision);
         }),
       );
-      await new Promise((resolve) => setTimeout(resolve, 100 + random() * 500));
+      await new Promise((resolve) => setTimeout(resolve, 100 + random.next() * 500));
       server.child.kill("SIGKILL");
       stopped.value = true;
       await Promise.all(writers);
@@ -62,7 +58,7 @@ export async function crashRounds(options: {
       await watcher.ended;
       options.onRound?.(round);
     }
-    server = await start(dir);
+    server = await startProgram({ dir });
     await check(server.client, known, highest);
     await watcher.resume(server.client);
     await watcher.matches(server.client);
@@ -75,52 +71,20 @@ export async function crashRounds(options: {
   }
 }
 
-interface Server {
-  child: ChildProcess;
-  gone: Promise<unknown>;
-  client: Client;
-}
-
-async function start(dir: string): Promise<Server> {
-  const child = spawn(
-    process.execPath,
-    [main, "apiserver", "--clusters", "crash", "--data-dir", dir, "--port", firstPort],
-    {
-      stdio: ["ignore", "pipe", "pipe"],
-    },
-  );
-  let told = "";
-  child.stderr?.on("data", (chunk) => {
-    told += chunk;
-  });
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  const serving = new Promise<void>((resolve) => child.stdout?.once("data", () => resolve()));
-  await Promise.race([
-    serving,
-    gone.then(() => {
-      throw new Error(`the server does not start: ${told}`);
-    }),
-  ]);
-  const client = createClient({
-    connection: await connectionOf(await loadKubeconfig({ path: join(dir, "kubeconfig") })),
-  });
-  return { child, gone, client };
-}
-
 async function write(
-  { client }: Server,
+  { client }: Program,
   writer: number,
   known: Map<string, Known>,
-  random: () => number,
+  random: Random,
   stopped: { value: boolean },
   acknowledged: (revision: number) => void,
 ): Promise<void> {
   while (!stopped.value) {
-    const name = `w${writer}-${Math.floor(random() * KEYS_PER_WRITER)}`;
+    const name = `w${writer}-${random.below(KEYS_PER_WRITER)}`;
     const entry = known.get(name) ?? { acknowledged: 0, tried: 0, acknowledgedGone: true, triedGone: true };
     known.set(name, entry);
     const number = entry.tried + 1;
-    const deletes = !entry.acknowledgedGone && random() < 0.1;
+    const deletes = !entry.acknowledgedGone && random.next() < 0.1;
     Object.assign(entry, { tried: number, triedGone: deletes });
     const object = { metadata: { namespace: "default", name }, data: { number: String(number), padding: PADDING } };
     try {
@@ -210,15 +174,4 @@ class Watcher {
       expect([...this.#objects].sort()).toEqual(listed);
     });
   }
-}
-
-/** The same numbers for the same seed (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -5,5 +5,5 @@ import { missingControlPlane, startControlPlane } from "./control-plane.ts";
 const missing = missingControlPlane();
 
 describe.skipIf(missing)(`a real kube-apiserver${missing ? ` (${missing})` : ""}`, () =>
-  conformanceSuite(startControlPlane),
+  conformanceSuite((name, options) => startControlPlane(name, { audit: true, ...options })),
 );

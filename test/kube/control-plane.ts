@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { connectionOf, createClient, kubeconfigFor, kubeconfigText } from "#kube";
 import { type CertificateAuthority, createCertificateAuthority, generateKeyPair, issueCertificate } from "#lib/pki";
-import type { TestServer } from "../support/servers.ts";
+import { startTestNodes } from "../support/nodes.ts";
+import type { ServerOptions, TestServer } from "../support/servers.ts";
 
 const programs = process.env.KUBEBUILDER_ASSETS ?? fileURLToPath(new URL("../../.kube/bin", import.meta.url));
 
@@ -31,10 +32,20 @@ export interface ControlPlane extends TestServer {
   readonly pids: readonly number[];
 }
 
-export interface ControlPlaneOptions {
+export interface ControlPlaneOptions extends ServerOptions {
   /** Whether etcd waits for the disk; tests do without. */
   readonly fsync?: boolean;
+  /** Whether requests are logged; it takes time, and few ask for it. */
+  readonly audit?: boolean;
 }
+
+/** When a request was answered, and when an answer began that takes long: as much as the embedded server logs. */
+const AUDIT_POLICY = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  rules: [{ level: "Metadata" }],
+};
 
 export async function startControlPlane(name: string, options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const dir = await mkdtemp(join(tmpdir(), `capstan-kube-${name}-`));
@@ -57,13 +68,15 @@ export async function startControlPlane(name: string, options: ControlPlaneOptio
 async function start(
   name: string,
   dir: string,
-  { fsync = false }: ControlPlaneOptions,
+  { fsync = false, audit = false, nodes: wanted }: ControlPlaneOptions,
   children: ChildProcess[],
   close: () => Promise<void>,
 ): Promise<ControlPlane> {
   const [etcdPort, peerPort, port, managerPort] = await freePorts(4);
   const keys = await writeKeys(dir);
   const url = `https://127.0.0.1:${port}`;
+  const [auditLog, auditPolicy] = [join(dir, "audit.log"), join(dir, "audit-policy.json")];
+  await writeFile(auditPolicy, JSON.stringify(AUDIT_POLICY));
   const run = (program: string, args: string[]) => {
     const log = openSync(join(dir, `${program}.log`), "a");
     children.push(spawn(join(programs, program), args, { stdio: ["ignore", log, log] }));
@@ -98,6 +111,11 @@ async function start(
     "--requestheader-username-headers=X-Remote-User",
     "--requestheader-group-headers=X-Remote-Group",
     "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+    `--kubelet-client-certificate=${keys.file("kubelet-client.crt")}`,
+    `--kubelet-client-key=${keys.file("kubelet-client.key")}`,
+    `--kubelet-certificate-authority=${keys.file("ca.crt")}`,
+    "--kubelet-preferred-address-types=InternalIP",
+    ...(audit ? [`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog}`] : []),
   ]);
 
   const kubeconfig = kubeconfigFor({ name, server: url, ca: keys.ca.certificate, ...keys.administrator });
@@ -123,14 +141,17 @@ async function start(
     `--cluster-signing-cert-file=${keys.file("ca.crt")}`,
     `--cluster-signing-key-file=${keys.file("ca.key")}`,
   ]);
+  const nodes = wanted && (await startTestNodes(name, kubeconfig, wanted));
   return {
     name,
     url,
     authority: keys.ca.certificate,
     kubeconfig,
     client,
+    auditLog,
     pids: children.flatMap(({ pid }) => pid ?? []),
     async close() {
+      await nodes?.stop();
       client.close();
       await close();
     },
@@ -155,11 +176,17 @@ async function writeKeys(dir: string) {
     },
   );
   const accounts = generateKeyPair();
+  const kubeletClient = issued(ca, now, {
+    commonName: "kube-apiserver-kubelet-client",
+    organizations: ["system:masters"],
+  });
   await Promise.all([
     put("ca.crt", ca.certificate),
     put("ca.key", ca.key),
     put("serving.crt", serving.cert),
     put("serving.key", serving.key),
+    put("kubelet-client.crt", kubeletClient.cert),
+    put("kubelet-client.key", kubeletClient.key),
     put("accounts.key", accounts.privateKey),
     put("accounts.pub", accounts.publicKey),
   ]);

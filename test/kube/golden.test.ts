@@ -3,7 +3,7 @@
  * The embedded server is held to the same answers.
  */
 import { describe } from "vitest";
-import { type Difference, withoutDeletion, withoutKeys, withoutRollout } from "../e2e/golden/differences.ts";
+import { type Difference, ROLLOUT, withoutDeletion, withoutKeys } from "../e2e/golden/differences.ts";
 import { missingRecordings } from "../e2e/golden/recordings.ts";
 import { goldenSuite } from "../e2e/golden/suite.ts";
 import { missingControlPlane, startControlPlane } from "./control-plane.ts";
@@ -18,13 +18,7 @@ const CIRCUMSTANCES: readonly Difference[] = [
     why: "the control plane of the tests signs with a key on an elliptic curve, the recorded one with RSA",
     apart: withoutKeys,
   },
-  {
-    at: Array.from({ length: 17 }, (_, index) => `smp/${index + 1}`),
-    difference: "another revision, and another status of the rollout",
-    why: "the deployment controller runs meanwhile, faster or slower than when it was recorded",
-    sometimes: true,
-    apart: withoutRollout,
-  },
+  ROLLOUT,
   {
     at: ["delete/22"],
     difference: "the object is marked as deleted already",

@@ -6,6 +6,7 @@ import { openCluster } from "#apiserver";
 import { type Client, connectionOf, createClient, type Kubeconfig, kubeconfigFor } from "#kube";
 import { systemClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
+import { startTestNodes, type TestNodesOptions } from "./nodes.ts";
 
 export interface TestServer {
   readonly name: string;
@@ -15,13 +16,20 @@ export interface TestServer {
   /** Of the administrator. */
   readonly kubeconfig: Kubeconfig;
   readonly client: Client;
+  /** The file to which it writes audit events, one a line. */
+  readonly auditLog: string;
   close(): Promise<void>;
 }
 
-export type StartServer = (name: string) => Promise<TestServer>;
+export interface ServerOptions {
+  /** None unless told: then Pods wait. */
+  readonly nodes?: TestNodesOptions;
+}
+
+export type StartServer = (name: string, options?: ServerOptions) => Promise<TestServer>;
 
 /** An embedded cluster of its own, on a port of the system's choice. */
-export const startEmbedded: StartServer = async (name) => {
+export const startEmbedded: StartServer = async (name, { nodes: wanted } = {}) => {
   const dir = await mkdtemp(join(tmpdir(), `capstan-${name}-`));
   const cluster = await openCluster({
     name,
@@ -42,13 +50,16 @@ export const startEmbedded: StartServer = async (name) => {
     key: administrator.key,
   });
   const client = createClient({ connection: await connectionOf(kubeconfig) });
+  const nodes = wanted && (await startTestNodes(name, kubeconfig, wanted));
   return {
     name,
     url,
     authority,
     kubeconfig,
     client,
+    auditLog: join(dir, "audit.log"),
     async close() {
+      await nodes?.stop();
       client.close();
       await cluster.close();
       await rm(dir, { recursive: true, force: true });
