@@ -21,7 +21,16 @@ const SIZE = 1_024;
 const IN_FLIGHT = 32;
 const SECONDS = 8;
 const WATCHERS = 100;
-const WATCHED_EVENTS = 200;
+const WATCHED_EVENTS = 2_000;
+
+/** How many clusters, and with which flags. */
+const EMPTY: [number, string[]][] = [
+  [1, []],
+  [100, []],
+  [1000, []],
+  [1, ["--shared-port"]],
+  [1000, ["--shared-port"]],
+];
 
 interface Subject {
   readonly name: string;
@@ -63,14 +72,14 @@ it(
     for (const row of rows) console.log(`| ${row} | ${names.map((name) => columns[name]?.[row] ?? "").join(" | ")} |`);
     console.log("\n| embedded clusters | started in | RSS | per further cluster |\n|---|---:|---:|---:|");
     let before = { clusters: 0, mb: 0, ms: 0 };
-    for (const clusters of [1, 100, 1000]) {
-      const { ms, mb } = await emptyClusters(clusters);
+    for (const [clusters, flags] of EMPTY) {
+      const { ms, mb } = await emptyClusters(clusters, flags);
       const more = clusters - before.clusters;
       const each =
-        before.clusters === 0
-          ? ""
-          : `${((ms - before.ms) / more).toFixed(1)} ms, ${((mb - before.mb) / more).toFixed(2)} MB`;
-      console.log(`| ${clusters} | ${(ms / 1000).toFixed(2)} s | ${mb.toFixed(0)} MB | ${each} |`);
+        more <= 0 ? "" : `${((ms - before.ms) / more).toFixed(1)} ms, ${((mb - before.mb) / more).toFixed(2)} MB`;
+      console.log(
+        `| ${[clusters, ...flags].join(" ")} | ${(ms / 1000).toFixed(2)} s | ${mb.toFixed(0)} MB | ${each} |`,
+      );
       before = { clusters, mb, ms };
     }
   },
@@ -142,24 +151,22 @@ async function startEmbedded(durability: string): Promise<Subject> {
   };
 }
 
-async function emptyClusters(count: number): Promise<{ ms: number; mb: number }> {
+async function emptyClusters(count: number, flags: readonly string[]): Promise<{ ms: number; mb: number }> {
   const dir = await mkdtemp(join(tmpdir(), "capstan-bench-"));
-  const server = await serve(
-    dir,
-    Array.from({ length: count }, (_, index) => `c${index}`),
-    "sync",
-  );
+  const names = Array.from({ length: count }, (_, index) => `c${index}`);
+  const server = await serve(dir, names, "sync", flags);
   const mb = residentMb(server.pid);
   await server.end();
   await rm(dir, { recursive: true, force: true });
   return { ms: server.ms, mb };
 }
 
-/** From the command to the first line that says it serves. */
+/** From the command to the first line that says it serves. Without nodes, as the real server has none. */
 async function serve(
   dir: string,
   clusters: string[],
   durability: string,
+  flags: readonly string[] = [],
 ): Promise<{ pid: number; ms: number; end(): Promise<void> }> {
   const started = performance.now();
   const args = [
@@ -173,6 +180,8 @@ async function serve(
     durability,
     "--port",
     "20000",
+    "--no-node",
+    ...flags,
   ];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   await new Promise<void>((resolve, reject) => {
