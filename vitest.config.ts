@@ -6,7 +6,7 @@ const shared = {
   hookTimeout: 60_000,
 };
 
-/** `unit` is `npm test`; `kube` needs real Kubernetes programs; `architecture` is part of `npm run check`. */
+/** `unit` is `npm test`; `kube` needs real Kubernetes programs, `interop` those of other projects; `architecture` is part of `npm run check`. */
 export default defineConfig({
   resolve: { conditions: ["source", "node"] },
   ssr: { resolve: { conditions: ["source", "node"] } },
@@ -14,6 +14,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "test/e2e/**/*.test.ts"] } },
       { extends: true, test: { ...shared, name: "kube", include: ["test/kube/**/*.test.ts"], fileParallelism: false } },
+      { extends: true, test: { ...shared, name: "interop", include: ["test/interop/**/*.test.ts"] } },
       { extends: true, test: { ...shared, name: "crash", include: ["test/crash/**/*.test.ts"] } },
       {
         extends: true,
