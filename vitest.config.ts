@@ -2,8 +2,8 @@ import { defineConfig } from "vitest/config";
 
 const shared = {
   pool: "threads" as const,
-  testTimeout: 30_000,
-  hookTimeout: 60_000,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
 };
 
 /** `unit` is `npm test`; `kube` needs real Kubernetes programs, `interop` those of other projects; `architecture` is part of `npm run check`. */

@@ -53,6 +53,17 @@ export function daemonSetsSuite(stage: Staged): void {
   const images = async (name: string) => (await yard.podsOf(name)).map(({ spec }) => imageOf(spec)).toSorted();
   const hasPlaces = (name: string, ...nodes: string[]) =>
     eventually(async () => expect(await places(name)).toEqual(nodes.toSorted()));
+  /**
+   * When a node changes, kube-controller-manager overlooks Pods that nobody bound yet, until something else makes it
+   * look at their set.
+   */
+  const looksAgain = (name: string, seen: () => Promise<void>) => {
+    let looks = 0;
+    return eventually(async () => {
+      await change(name, { minReadySeconds: ++looks });
+      await seen();
+    });
+  };
   const started = async (name: string, count: number, spec: object = {}) => {
     await created(name, spec);
     await yard.readyUntil(name, async () =>
@@ -122,7 +133,7 @@ export function daemonSetsSuite(stage: Staged): void {
       const second = await node("nodes-2", "following");
       await hasPlaces("following", first, second);
       await yard.admin.patch(`${NODES}/${first}`, { metadata: { labels: { "suite-for": null } } });
-      await hasPlaces("following", second);
+      await looksAgain("following", async () => expect(await places("following")).toEqual([second]));
       await eventually(async () => expect(await statusOf("following")).toMatchObject({ desiredNumberScheduled: 1 }));
     });
 
@@ -132,18 +143,12 @@ export function daemonSetsSuite(stage: Staged): void {
       await created("repelled");
       await hasPlaces("repelled", target);
       await yard.admin.patch(`${NODES}/${target}`, { spec: { taints: [{ key: "own", effect: "NoSchedule" }] } });
-      await change("repelled", { minReadySeconds: 1 });
-      await eventually(async () =>
-        expect(await statusOf("repelled")).toMatchObject({
-          observedGeneration: 2,
-          desiredNumberScheduled: 0,
-          numberMisscheduled: 1,
-        }),
+      await looksAgain("repelled", async () =>
+        expect(await statusOf("repelled")).toMatchObject({ desiredNumberScheduled: 0, numberMisscheduled: 1 }),
       );
       expect(await places("repelled")).toEqual([target]);
       await yard.admin.patch(`${NODES}/${target}`, { spec: { taints: [{ key: "own", effect: "NoExecute" }] } });
-      await change("repelled", { minReadySeconds: 2 });
-      await hasPlaces("repelled");
+      await looksAgain("repelled", async () => expect(await places("repelled")).toEqual([]));
       await change("repelled", { template: daemons("repelled", "web:1", { tolerations: [{ operator: "Exists" }] }) });
       await hasPlaces("repelled", target, repelling);
     });

@@ -11,7 +11,7 @@ const FINALIZER = "batch.kubernetes.io/job-tracking";
 const INDEX = "batch.kubernetes.io/job-completion-index";
 
 const RETRY_AFTER_MS = 10_000;
-const RETRY_PATIENCE_MS = 30_000;
+const RETRY_PATIENCE_MS = 70_000;
 
 const podSpec = { restartPolicy: "Never", containers: [{ name: "main", image: "work:1" }] };
 

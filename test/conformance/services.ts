@@ -373,7 +373,7 @@ export function servicesSuite(stage: Staged): void {
         expect(await conditionsOf()).toMatchObject([{ type: "Ready", status: "False", reason: "Terminating" }]),
       );
       await stage().admin.delete(services(service.metadata.name));
-      await eventually(async () => expect((await stage().admin.get(ranges(name))).code).toBe(404), 40_000);
+      await eventually(async () => expect((await stage().admin.get(ranges(name))).code).toBe(404));
     });
 
     it("services.addresses: are written down with whom they belong to", async () => {

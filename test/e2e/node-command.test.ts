@@ -27,7 +27,7 @@ afterAll(async () => {
     await gone;
   }
   await rm(dir, { recursive: true, force: true });
-}, 30_000);
+}, 120_000);
 
 function start(...args: string[]): { child: ChildProcess; ended: Promise<{ code: number | null; stderr: string }> } {
   const child = spawn(process.execPath, [main, ...args], {
@@ -65,7 +65,7 @@ async function servers(name: string, ...flags: string[]) {
     ...flags,
   );
   const kubeconfig = join(folder, `${name}.kubeconfig`);
-  await eventually(() => expect(existsSync(join(folder, "ready.json"))).toBe(true), 30_000);
+  await eventually(() => expect(existsSync(join(folder, "ready.json"))).toBe(true));
   const client = createClient({ connection: await connectionOf(await loadKubeconfig({ path: kubeconfig })) });
   return { ...server, client, kubeconfig };
 }

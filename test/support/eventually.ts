@@ -1,6 +1,7 @@
 /** Waiting for a condition, and never for a time. */
 
-const PATIENCE_MS = 20_000;
+/** Far more than anything takes on a quiet machine; a busy one needs more, and a condition that is met costs none of it. */
+const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 20;
 
 /** What `look` returns once it stops throwing; its last error if that takes too long. */

@@ -49,7 +49,7 @@ export function goldenSuite(start: StartServer, differences: readonly Difference
         }
       };
       // Reads were recorded when controllers had done their part; writes have their answer at once.
-      await (recording.method === "GET" ? eventually(look, 10_000) : look());
+      await (recording.method === "GET" ? eventually(look) : look());
     });
   });
 }

@@ -18,7 +18,7 @@ import {
 } from "./objects.ts";
 import { type ApplyStage, deedsIn, reasonsIn } from "./stage.ts";
 
-const PATIENCE = 20_000;
+const PATIENCE = 60_000;
 const newGroup = () => `g${randomUUID().slice(0, 8)}.example.com`;
 const widgetsOf = (group: string) =>
   kind({ group, version: "v1", kind: "Widget", plural: "widgets", namespaced: true });
