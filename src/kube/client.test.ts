@@ -1,9 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type DynamicObject, kind } from "#api/meta";
-import { type Clock, ManualClock } from "#lib/clock";
+import { ManualClock } from "#lib/clock";
 import {
   type Client,
-  type Connection,
   createClient,
   isAborted,
   isAlreadyExists,
@@ -11,48 +10,16 @@ import {
   isNotFound,
   isTimeout,
   isUnknownKind,
-  KubeError,
   type WatchEvent,
 } from "./index.ts";
-import {
-  type Script,
-  type ScriptedRequest,
-  type ScriptedServer,
-  type ScriptedServerOptions,
-  scriptedRelay,
-  scriptedServer,
-  until,
-} from "./testing/scripted-server.ts";
+import { failure, testBench } from "./testing/bench.ts";
+import { type Script, type ScriptedRequest, scriptedRelay, scriptedServer, until } from "./testing/scripted-server.ts";
 
 const ConfigMap = kind({ group: "", version: "v1", kind: "ConfigMap", plural: "configmaps", namespaced: true });
 const Secret = kind({ group: "", version: "v1", kind: "Secret", plural: "secrets", namespaced: true });
 const Widget = kind({ group: "example.com", version: "v1", kind: "Widget", plural: "widgets", namespaced: false });
 
-const cleanups: (() => void | Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-async function serve(script: Script, options?: ScriptedServerOptions): Promise<ScriptedServer> {
-  const server = await scriptedServer(script, options);
-  cleanups.push(() => server.stop());
-  return server;
-}
-
-function connect(connection: Connection, clock?: Clock): Client {
-  const client = createClient({ connection, ...(clock && { clock }) });
-  cleanups.push(() => client.close());
-  return client;
-}
-
-async function failure(promise: Promise<unknown>): Promise<KubeError> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof KubeError)) throw new Error(`expected a KubeError, not ${error}`);
-  return error;
-}
+const { serve, connect, afterwards } = testBench();
 
 function status(code: number, reason: string, message = "no", details?: object) {
   return { apiVersion: "v1", kind: "Status", metadata: {}, status: "Failure", code, reason, message, details };
@@ -486,7 +453,7 @@ describe("an HTTP/2 session", () => {
   it("is dead when a quiet server does not answer a ping, so that watches notice", async () => {
     const server = await serve((request) => request.stream());
     const relay = await scriptedRelay(server.port);
-    cleanups.push(() => relay.stop());
+    afterwards(() => relay.stop());
     const clock = new ManualClock();
     const client = connect({ ...server.connection, server: `https://127.0.0.1:${relay.port}` }, clock);
     const events = (await client.watch(Widget))[Symbol.asyncIterator]();
@@ -517,7 +484,7 @@ describe("an HTTP/2 session", () => {
   it("is asked for a sign of life at once after a long rest, because the server may be gone without a word", async () => {
     const server = await serve(ok);
     const relay = await scriptedRelay(server.port);
-    cleanups.push(() => relay.stop());
+    afterwards(() => relay.stop());
     const clock = new ManualClock();
     const client = connect({ ...server.connection, server: `https://127.0.0.1:${relay.port}` }, clock);
     await client.get(Widget, "a");

@@ -1,44 +1,15 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { kind } from "#api/meta";
-import { type Clock, ManualClock } from "#lib/clock";
+import { ManualClock } from "#lib/clock";
 import { createCertificateAuthority } from "#lib/pki";
-import { type Client, type Connection, type Credential, createClient, heldCredentials, KubeError } from "./index.ts";
-import {
-  type Script,
-  type ScriptedServer,
-  type ScriptedServerOptions,
-  scriptedServer,
-  until,
-} from "./testing/scripted-server.ts";
+import { type Credential, heldCredentials } from "./index.ts";
+import { failure, testBench } from "./testing/bench.ts";
+import { type Script, until } from "./testing/scripted-server.ts";
 
 const Widget = kind({ group: "example.com", version: "v1", kind: "Widget", plural: "widgets", namespaced: false });
 const widget = { apiVersion: "example.com/v1", kind: "Widget", metadata: { name: "a" } };
 
-const cleanups: (() => void | Promise<void>)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-async function serve(script: Script, options?: ScriptedServerOptions): Promise<ScriptedServer> {
-  const server = await scriptedServer(script, options);
-  cleanups.push(() => server.stop());
-  return server;
-}
-
-function connect(connection: Connection, clock?: Clock): Client {
-  const client = createClient({ connection, ...(clock && { clock }) });
-  cleanups.push(() => client.close());
-  return client;
-}
-
-async function failure(promise: Promise<unknown>): Promise<KubeError> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof KubeError)) throw new Error(`expected a KubeError, not ${error}`);
-  return error;
-}
+const { serve, connect } = testBench();
 
 /** Accepts only the token `new`. */
 const choosy: Script = (request) =>

@@ -15,48 +15,25 @@ const DECISION = "kubernetes.authorization.Decision";
 export const AuthorizerType = opaque(AUTHORIZER);
 export const ResourceCheckType = opaque(RESOURCE_CHECK);
 
-/** Values of this library are asked and never compared. */
-abstract class Asked extends Opaque {
+/** A value of this library: asked, and never compared. */
+class Asked<T> extends Opaque {
+  readonly typeName: string;
+  readonly content: T;
+
+  constructor(typeName: string, content: T) {
+    super();
+    this.typeName = typeName;
+    this.content = content;
+  }
+
   equals(other: Opaque): boolean {
     return this === other;
   }
 }
 
-/** Somebody whose permissions can be asked for. */
-export class AuthorizerValue extends Asked {
-  readonly typeName = AUTHORIZER;
+interface Somebody {
   readonly user: UserInfo;
   readonly authorize: Authorize;
-
-  constructor(user: UserInfo, authorize: Authorize) {
-    super();
-    this.user = user;
-    this.authorize = authorize;
-  }
-}
-
-class PathCheck extends Asked {
-  readonly typeName = PATH_CHECK;
-  readonly who: AuthorizerValue;
-  readonly path: string;
-
-  constructor(who: AuthorizerValue, path: string) {
-    super();
-    this.who = who;
-    this.path = path;
-  }
-}
-
-class GroupCheck extends Asked {
-  readonly typeName = GROUP_CHECK;
-  readonly who: AuthorizerValue;
-  readonly group: string;
-
-  constructor(who: AuthorizerValue, group: string) {
-    super();
-    this.who = who;
-    this.group = group;
-  }
 }
 
 export interface CheckedResource {
@@ -67,31 +44,28 @@ export interface CheckedResource {
   readonly name?: string;
 }
 
-/** A resource that somebody may or may not touch. */
-export class ResourceCheck extends Asked {
-  readonly typeName = RESOURCE_CHECK;
-  readonly who: AuthorizerValue;
-  readonly resource: CheckedResource;
+type AuthorizerValue = Asked<Somebody>;
+type PathCheck = Asked<{ readonly who: Somebody; readonly path: string }>;
+type GroupCheck = Asked<{ readonly who: Somebody; readonly group: string }>;
+type ResourceCheck = Asked<{ readonly who: Somebody; readonly resource: CheckedResource }>;
+type DecisionValue = Asked<Decision>;
 
-  constructor(who: AuthorizerValue, resource: CheckedResource) {
-    super();
-    this.who = who;
-    this.resource = resource;
-  }
-
-  with(more: Partial<CheckedResource>): ResourceCheck {
-    return new ResourceCheck(this.who, { ...this.resource, ...more });
-  }
+/** Somebody whose permissions can be asked for. */
+export function authorizerValue(user: UserInfo, authorize: Authorize): AuthorizerValue {
+  return new Asked(AUTHORIZER, { user, authorize });
 }
 
-class DecisionValue extends Asked {
-  readonly typeName = DECISION;
-  readonly decision: Decision;
+/** A resource that somebody may or may not touch. */
+export function resourceCheck({ content: who }: AuthorizerValue, resource: CheckedResource): ResourceCheck {
+  return new Asked(RESOURCE_CHECK, { who, resource });
+}
 
-  constructor(decision: Decision) {
-    super();
-    this.decision = decision;
-  }
+function narrowed({ content: { who, resource } }: ResourceCheck, more: Partial<CheckedResource>): ResourceCheck {
+  return new Asked(RESOURCE_CHECK, { who, resource: { ...resource, ...more } });
+}
+
+function decided(who: Somebody, attributes: Attributes): DecisionValue {
+  return new Asked(DECISION, who.authorize(attributes));
 }
 
 /** A service account as it would come. */
@@ -122,7 +96,7 @@ export const authorizerLibrary: readonly FunctionDeclaration[] = [
     overload(
       "authorizer_path",
       onAuthorizer(PATH_CHECK),
-      (who: AuthorizerValue, path: string) => new PathCheck(who, given("path", path)),
+      ({ content: who }: AuthorizerValue, path: string) => new Asked(PATH_CHECK, { who, path: given("path", path) }),
     ),
   ),
   declare(
@@ -130,7 +104,7 @@ export const authorizerLibrary: readonly FunctionDeclaration[] = [
     overload(
       "authorizer_group",
       onAuthorizer(GROUP_CHECK),
-      (who: AuthorizerValue, group: string) => new GroupCheck(who, group),
+      ({ content: who }: AuthorizerValue, group: string) => new Asked(GROUP_CHECK, { who, group }),
     ),
   ),
   declare(
@@ -138,8 +112,8 @@ export const authorizerLibrary: readonly FunctionDeclaration[] = [
     overload(
       "authorizer_serviceaccount",
       `${AUTHORIZER}.(string, string) -> ${AUTHORIZER}`,
-      ({ authorize }: AuthorizerValue, namespace: string, name: string) =>
-        new AuthorizerValue(serviceAccount(namespace, name), authorize),
+      ({ content: { authorize } }: AuthorizerValue, namespace: string, name: string) =>
+        authorizerValue(serviceAccount(namespace, name), authorize),
     ),
   ),
   declare(
@@ -147,25 +121,25 @@ export const authorizerLibrary: readonly FunctionDeclaration[] = [
     overload(
       "groupcheck_resource",
       `${GROUP_CHECK}.(string) -> ${RESOURCE_CHECK}`,
-      ({ who, group }: GroupCheck, resource: string) =>
-        new ResourceCheck(who, { group, resource: given("resource", resource) }),
+      ({ content: { who, group } }: GroupCheck, resource: string) =>
+        new Asked(RESOURCE_CHECK, { who, resource: { group, resource: given("resource", resource) } }),
     ),
   ),
   declare(
     "subresource",
     overload("resourcecheck_subresource", onResource, (check: ResourceCheck, subresource: string) =>
-      check.with({ subresource }),
+      narrowed(check, { subresource }),
     ),
   ),
   declare(
     "namespace",
     overload("resourcecheck_namespace", onResource, (check: ResourceCheck, namespace: string) =>
-      check.with({ namespace }),
+      narrowed(check, { namespace }),
     ),
   ),
   declare(
     "name",
-    overload("resourcecheck_name", onResource, (check: ResourceCheck, name: string) => check.with({ name })),
+    overload("resourcecheck_name", onResource, (check: ResourceCheck, name: string) => narrowed(check, { name })),
   ),
   // Roles know nothing of selectors: asking with one is asking without.
   declare(
@@ -181,22 +155,22 @@ export const authorizerLibrary: readonly FunctionDeclaration[] = [
     overload(
       "pathcheck_check",
       `${PATH_CHECK}.(string) -> ${DECISION}`,
-      ({ who, path }: PathCheck, verb: string) => new DecisionValue(who.authorize({ user: who.user, verb, path })),
+      ({ content: { who, path } }: PathCheck, verb: string) => decided(who, { user: who.user, verb, path }),
     ),
     overload(
       "resourcecheck_check",
       `${RESOURCE_CHECK}.(string) -> ${DECISION}`,
-      ({ who, resource }: ResourceCheck, verb: string) =>
-        new DecisionValue(who.authorize({ user: who.user, verb, ...resource })),
+      ({ content: { who, resource } }: ResourceCheck, verb: string) =>
+        decided(who, { user: who.user, verb, ...resource }),
     ),
   ),
   declare(
     "allowed",
-    overload("decision_allowed", `${DECISION}.() -> bool`, ({ decision }: DecisionValue) => decision.allowed),
+    overload("decision_allowed", `${DECISION}.() -> bool`, ({ content }: DecisionValue) => content.allowed),
   ),
   declare(
     "reason",
-    overload("decision_reason", `${DECISION}.() -> string`, ({ decision }: DecisionValue) => decision.reason),
+    overload("decision_reason", `${DECISION}.() -> string`, ({ content }: DecisionValue) => content.reason),
   ),
   declare(
     "errored",

@@ -21,10 +21,10 @@ import type { UserInfo } from "../resource.ts";
 import {
   type Authorize,
   AuthorizerType,
-  AuthorizerValue,
   authorizerLibrary,
-  ResourceCheck,
+  authorizerValue,
   ResourceCheckType,
+  resourceCheck,
 } from "./authorizer-library.ts";
 
 /** What one condition may cost, and all conditions of a webhook together. */
@@ -148,7 +148,7 @@ function requestType() {
 }
 
 function bindingsOf({ request, object, oldObject, user, authorize }: ConditionFacts): Record<string, unknown> {
-  const authorizer = new AuthorizerValue(user, authorize);
+  const authorizer = authorizerValue(user, authorize);
   const { requestResource, requestSubResource, namespace, name } = request;
   return {
     object: object ?? null,
@@ -156,7 +156,7 @@ function bindingsOf({ request, object, oldObject, user, authorize }: ConditionFa
     request,
     namespaceObject: null,
     authorizer,
-    "authorizer.requestResource": new ResourceCheck(authorizer, {
+    "authorizer.requestResource": resourceCheck(authorizer, {
       group: requestResource.group,
       resource: requestResource.resource,
       ...(requestSubResource !== undefined && { subresource: requestSubResource }),
