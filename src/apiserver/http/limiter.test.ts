@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "#lib/clock";
+import { thrown } from "../../../test/support/thrown.ts";
 import { ApiError } from "../errors.ts";
 import { createLimiter } from "./limiter.ts";
 
@@ -9,16 +10,6 @@ function small(waitingPerPlace = 1) {
   const clock = new ManualClock();
   const places = { readOnly: 2, mutating: 1 };
   return { clock, limiter: createLimiter({ clock, places, waitingPerPlace, longestWaitMs: 1000 }) };
-}
-
-function errorOf(act: () => unknown): ApiError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof ApiError) return error;
-    throw error;
-  }
-  throw new Error("nothing was thrown");
 }
 
 describe("the limiter", () => {
@@ -54,7 +45,7 @@ describe("the limiter", () => {
   it("sends away at once who would stand in too long a line, with the time to come back", () => {
     const { limiter } = small(0);
     limiter.enter("mutating", open);
-    const error = errorOf(() => limiter.enter("mutating", open));
+    const error = thrown(ApiError, () => limiter.enter("mutating", open));
     expect(error.status).toMatchObject({
       code: 429,
       reason: "TooManyRequests",

@@ -1,19 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Node, Pod } from "#api/core";
+import { thrown } from "../../../test/support/thrown.ts";
 import { ApiError } from "../errors.ts";
 import { logOptions } from "./log-options.ts";
 import { addressOf, containerNamed } from "./log-source.ts";
 import { refusalOf } from "./node-answers.ts";
-
-function thrown(act: () => unknown): ApiError {
-  try {
-    act();
-  } catch (error) {
-    if (error instanceof ApiError) return error;
-    throw error;
-  }
-  throw new Error("nothing was thrown");
-}
 
 describe("what a log may be asked for", () => {
   const read = (query: string) => logOptions("p", new URLSearchParams(query));
@@ -42,13 +33,13 @@ describe("what a log may be asked for", () => {
     ["sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", ""],
     ["stream=Stdout", "stream"],
   ])("%j is invalid", (query, field) => {
-    const { code, status } = thrown(() => read(query));
+    const { code, status } = thrown(ApiError, () => read(query));
     expect([code, status.reason, status.details?.kind]).toEqual([422, "Invalid", "PodLogOptions"]);
     expect(status.details?.causes?.map((cause) => cause.field)).toEqual([field]);
   });
 
   it.each(["tailLines=x", "sinceTime=yesterday"])("%j cannot be read", (query) => {
-    expect(thrown(() => read(query)).code).toBe(400);
+    expect(thrown(ApiError, () => read(query)).code).toBe(400);
   });
 });
 
@@ -69,7 +60,7 @@ describe("the container that is meant", () => {
     ["a container name must be specified for pod p, choose one of: [init a b]", pod("a", "b"), ""],
     ["container c is not valid for pod p", pod("a", "b"), "c"],
   ])("%s", (message, given, wanted) => {
-    const error = thrown(() => containerNamed(given, wanted));
+    const error = thrown(ApiError, () => containerNamed(given, wanted));
     expect([error.code, error.message]).toEqual([400, message]);
   });
 });
@@ -91,7 +82,9 @@ describe("where a node answers", () => {
   });
 
   it("is nowhere when it has no address", () => {
-    expect(thrown(() => addressOf(node({}))).message).toBe("no preferred addresses found; known addresses: []");
+    expect(thrown(ApiError, () => addressOf(node({}))).message).toBe(
+      "no preferred addresses found; known addresses: []",
+    );
   });
 });
 

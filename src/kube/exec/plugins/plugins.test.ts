@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Secret } from "#api/core";
+import { thrown } from "../../../../test/support/thrown.ts";
 import { kubeconfigFor, kubeconfigText } from "../../config/index.ts";
 import { CERTIFICATE, PRIVATE_KEY, scriptedServer } from "../../testing/scripted-server.ts";
 import { EXEC_V1, EXEC_V1BETA1 } from "../config.ts";
@@ -27,15 +28,7 @@ function secret(data: Record<string, string>): Secret {
 
 const options: ReadingOptions = { namespace: "inferred", managedServiceAccount: "msa" };
 
-function complaint(work: () => unknown): string {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof PluginError) return error.message;
-    throw error;
-  }
-  throw new Error("nothing was thrown");
-}
+const complaint = (work: () => unknown) => thrown(PluginError, work).message;
 
 describe("which Secret a plugin reads", () => {
   it.each<[PluginName, object, string]>([
