@@ -143,9 +143,10 @@ export function admissionWebhooksSuite(stage: Staged): void {
       const { admin } = stage();
       const { space } = hooks();
       await eventually(async () => expect((await admin.get(at(space, "serviceaccounts", "default"))).code).toBe(200));
+      // No scheduler is called so: nobody else writes the status.
       await admin.post(at(space, "pods"), {
         metadata: { name: "p" },
-        spec: { containers: [{ name: "c", image: "i" }] },
+        spec: { schedulerName: "nobody", containers: [{ name: "c", image: "i" }] },
       });
       await hooks().configure("validating", "q", {
         name: "hook",
