@@ -15,6 +15,7 @@ export {
   memberAnnotations,
 } from "./inventory/apply-set.ts";
 export { type ConfigMapInventoryOptions, configMapSet } from "./inventory/config-map.ts";
+export { memberList, membersIn } from "./inventory/member-list.ts";
 export { lastOfEach } from "./items.ts";
 export {
   type Manifest,

@@ -8,10 +8,11 @@ import { isAlreadyExists, isConflict } from "../../errors.ts";
 import type { CallOptions, Client } from "../../types.ts";
 import { ApplyError } from "../apply-error.ts";
 import { isNamespaceMissing } from "../attempts.ts";
-import { compareIds, groupVersionOf, type ObjectId } from "../identity.ts";
+import type { ObjectId } from "../identity.ts";
 import { existing } from "../live.ts";
 import type { Inventory, Membership } from "../types.ts";
 import { ApplySetAnnotation, ApplySetLabel, applySetId, memberAnnotations } from "./apply-set.ts";
+import { memberList, membersIn } from "./member-list.ts";
 
 const TOOL = "capstan";
 const MANAGER = "capstan-applyset";
@@ -59,8 +60,9 @@ class ConfigMapInventory implements Inventory {
     this.#live = live;
     if (!live) return [];
     this.#check(live);
-    const lines = (live.data?.[MEMBERS] ?? "").split("\n").filter((line) => line !== "");
-    return lines.map((line) => this.#memberIn(line));
+    const members = membersIn(live.data?.[MEMBERS] ?? "");
+    if (members) return members;
+    throw new ApplyError(`the record of set ${this.#key} cannot be read; mend or delete that ConfigMap`);
   }
 
   async write(members: readonly ObjectId[], options: CallOptions): Promise<void> {
@@ -112,18 +114,9 @@ class ConfigMapInventory implements Inventory {
     }
   }
 
-  #memberIn(line: string): ObjectId {
-    const parts = parsedLine(line);
-    if (!parts) {
-      throw new ApplyError(`the record of set ${this.#key} cannot be read; mend or delete that ConfigMap`);
-    }
-    const [apiVersion, kind, namespace, name] = parts;
-    return { ...groupVersionOf(apiVersion), kind, ...(namespace !== "" && { namespace }), name };
-  }
-
   #record(members: readonly ObjectId[]): SetRecord {
     const { name, namespace, version } = this.#options;
-    const text = [...members].sort(compareIds).map(lineOf).join("\n");
+    const text = memberList(members);
     if (text.length > LARGEST_RECORD) {
       throw new ApplyError(
         `set ${this.#key} has too many objects for its record (${members.length}); make it several sets`,
@@ -146,20 +139,5 @@ class ConfigMapInventory implements Inventory {
   #says({ metadata, data }: ConfigMap, record: SetRecord): boolean {
     const noted = Object.keys(record.metadata.annotations).map((key) => [key, metadata.annotations?.[key]]);
     return equal(Object.fromEntries(noted), record.metadata.annotations) && data?.[MEMBERS] === record.data[MEMBERS];
-  }
-}
-
-/** One member a line, in a form that survives every name that a server allows. */
-function lineOf({ group, version, kind, namespace = "", name }: ObjectId): string {
-  return JSON.stringify([group === "" ? version : `${group}/${version}`, kind, namespace, name]);
-}
-
-function parsedLine(line: string): readonly [string, string, string, string] | undefined {
-  try {
-    const parts: unknown = JSON.parse(line);
-    const isLine = Array.isArray(parts) && parts.length === 4 && parts.every((part) => typeof part === "string");
-    return isLine ? (parts as [string, string, string, string]) : undefined;
-  } catch {
-    return undefined;
   }
 }
