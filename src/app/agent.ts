@@ -14,13 +14,15 @@ export interface AgentOptions {
   /** The hub, with a token that lets a cluster ask to join. */
   readonly bootstrap: Kubeconfig;
   readonly namespace?: string;
+  /** Puts a token of the spoke with this ClusterRole on the hub, for those who reach clusters through the inventory. */
+  readonly grantAccess?: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 export async function runAgent(options: AgentOptions): Promise<void> {
-  const { clusterName, spoke, endpoint, bootstrap, clock, log, signal, namespace } = options;
+  const { clusterName, spoke, endpoint, bootstrap, clock, log, signal, namespace, grantAccess } = options;
   await runRegistrationAgent({
     spoke: connectedCluster({ name: clusterName, client: spoke, clock, log }),
     clusterName,
@@ -31,6 +33,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
       return connectedCluster({ name: "hub", client: createClient({ connection }), clock, log });
     },
     ...(namespace !== undefined && { namespace }),
+    ...(grantAccess !== undefined && { grantAccess }),
     clock,
     log,
     signal,

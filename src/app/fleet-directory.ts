@@ -9,6 +9,9 @@ export interface Ready {
   readonly programs: readonly { readonly name: string; readonly pid: number }[];
 }
 
+/** As consumers of the inventory call it by default. */
+const PROVIDER_FILE = "clusterprofile-provider-file.json";
+
 export class FleetDirectory {
   readonly path: string;
 
@@ -27,6 +30,11 @@ export class FleetDirectory {
   /** Where the port that all clusters share is kept, with its certificate. */
   get sharedPort(): string {
     return join(this.path, "shared-port.json");
+  }
+
+  /** How consumers of the inventory get into the clusters that its profiles stand for. */
+  get providerFile(): string {
+    return join(this.path, PROVIDER_FILE);
   }
 
   kubeconfigOf(cluster: string): string {
@@ -76,7 +84,7 @@ export class FleetDirectory {
     for (const cluster of await this.clusters()) await rm(this.kubeconfigOf(cluster), { force: true });
     await rm(join(this.path, "data"), { recursive: true, force: true });
     for (const log of await readdir(this.logs).catch(() => [])) await rm(join(this.logs, log), { force: true });
-    for (const name of ["kubeconfig", "ready.json", "shared-port.json"])
+    for (const name of ["kubeconfig", "ready.json", "shared-port.json", PROVIDER_FILE])
       await rm(join(this.path, name), { force: true });
   }
 

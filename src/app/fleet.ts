@@ -2,16 +2,25 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EmbeddedCluster } from "#apiserver";
+import { ownProvider, writeProviderFile } from "#features/inventory";
 import { type Client, connectionOf, createClient } from "#kube";
 import { type Clock, systemClock } from "#lib/clock";
 import { createLogger, type Logger, type LogLevel } from "#lib/log";
-import { accept, bootstrapKubeconfig, prepareHub, prepareSpoke, untilWorking } from "./administrator.ts";
+import {
+  accept,
+  bootstrapKubeconfig,
+  FLEET_NAMESPACE,
+  prepareHub,
+  prepareSpoke,
+  untilWorking,
+} from "./administrator.ts";
 import { runAgent } from "./agent.ts";
 import { type RunningApiServer, startApiServer } from "./apiserver.ts";
 import { takeOrders } from "./control.ts";
 import type { FleetDirectory } from "./fleet-directory.ts";
 import { runHub } from "./hub.ts";
 import { DEFAULT_FIRST_PORT } from "./ports.ts";
+import { untilReachable } from "./reachability.ts";
 
 export interface FleetOptions {
   readonly spokes: number;
@@ -20,6 +29,8 @@ export interface FleetOptions {
   readonly logLevel: LogLevel;
   /** The version of Capstan, which the clusters report. */
   readonly version: string;
+  /** The words that start Capstan, the first of them an absolute path: consumers of the inventory run its plugins. */
+  readonly capstan: readonly [string, ...string[]];
   /** Hears what happens, one step after the other. */
   progress(step: string): void;
   /** Fires when the fleet should stop. */
@@ -27,9 +38,13 @@ export interface FleetOptions {
 }
 
 const AGENT_NAMESPACE = "open-cluster-management-agent";
+/** Whoever may read Secrets on the hub of a demonstration fleet may do everything on its spokes. */
+const GRANTED_ROLE = "cluster-admin";
 const A_YEAR_MS = 365 * 24 * 3600 * 1000;
 /** Far more than a fleet needs, and less than a person waits. */
 const JOIN_PATIENCE_MS = 120_000;
+/** For clusters that have just joined. */
+const REACH_PATIENCE_MS = 60_000;
 /** The spokes that `up` makes; clusters that somebody added are served and left alone. */
 const SPOKE = /^cluster\d+$/;
 
@@ -57,7 +72,7 @@ export class Fleet {
     return (this.#server?.clusters ?? []).map(({ name, url }) => ({ name, url }));
   }
 
-  /** Ends when every spoke has joined and answers. */
+  /** Ends when every spoke has joined, answers, and can be reached through its ClusterProfile. */
   async start(): Promise<void> {
     const { progress, spokes, signal } = this.#options;
     const started = this.#clock.now();
@@ -77,6 +92,10 @@ export class Fleet {
     const patience = AbortSignal.any([AbortSignal.timeout(JOIN_PATIENCE_MS), signal]);
     const joining = server.clusters.filter(({ name }) => SPOKE.test(name));
     await Promise.all(joining.map((spoke) => this.#join(spoke, hub, started, patience)));
+    await this.#openWays(
+      hub,
+      joining.map(({ name }) => name),
+    );
     this.#refuseOrders = await takeOrders(this.#directory, {
       add: (name, firstPort) => this.#add(name, firstPort),
       remove: (name) => this.#remove(name),
@@ -128,6 +147,7 @@ export class Fleet {
         endpoint: { url, caBundle: Buffer.from(authority).toString("base64") },
         bootstrap,
         namespace: AGENT_NAMESPACE,
+        grantAccess: GRANTED_ROLE,
         clock: this.#clock,
         log,
         signal,
@@ -136,6 +156,27 @@ export class Fleet {
     await accept(hub, name, patience);
     await untilWorking(hub, name, since, patience);
     this.#options.progress(`${name} joined and answers`);
+  }
+
+  /** Says how consumers of the inventory get into the clusters, and looks whether they do. */
+  async #openWays(hub: Client, clusters: readonly string[]): Promise<void> {
+    const { capstan, progress, signal } = this.#options;
+    const { providerFile, logs } = this.#directory;
+    const kubeconfig = this.#directory.kubeconfigOf("hub");
+    await writeProviderFile(providerFile, [ownProvider({ plugin: "token-secretreader", capstan, kubeconfig })]);
+    if (clusters.length === 0) return;
+    await untilReachable({
+      hub,
+      namespace: FLEET_NAMESPACE,
+      clusters,
+      providerFile,
+      own: { commands: [capstan], kubeconfigs: [kubeconfig] },
+      patienceMs: REACH_PATIENCE_MS,
+      logs,
+      clock: this.#clock,
+      signal,
+    });
+    progress("all of them can be reached through their ClusterProfiles");
   }
 
   async #add(name: string, firstPort?: number): Promise<void> {

@@ -19,7 +19,10 @@ export interface RunningFleet {
   readonly stopped: Promise<void>;
 }
 
-/** Returns when every cluster has joined and answers. The fleet runs until the signal. */
+/**
+ * Returns when every cluster has joined, answers, and can be reached through its ClusterProfile. The fleet runs until
+ * the signal.
+ */
 export async function up({ dir, fresh, ...options }: UpOptions): Promise<RunningFleet> {
   const directory = new FleetDirectory(dir);
   if (fresh) await directory.assertOwn();

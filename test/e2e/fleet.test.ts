@@ -1,6 +1,5 @@
 /** The fleet as a person runs it: the built command line, signals, files and exit codes. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
@@ -13,6 +12,7 @@ import { ManagedCluster } from "#api/cluster";
 import { ClusterProfile } from "#api/inventory";
 import { type Client, connectionOf, createClient, loadKubeconfig } from "#kube";
 import { eventually } from "../support/eventually.ts";
+import { portOf } from "../support/running-fleet.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = join(root, "dist/cli/main.js");
@@ -41,15 +41,6 @@ interface Ended {
   code: number | null;
   stdout: string;
   stderr: string;
-}
-
-/**
- * A stopped fleet keeps its ports, and a neighbour that starts at the same first port could take them before it is
- * back. So every folder has a stretch of its own, and test runs side by side leave each other alone.
- */
-function portOf(dir: string): string[] {
-  const hash = createHash("sha256").update(dir).digest().readUInt16BE(0);
-  return ["--port", String(20_000 + (hash % 1_200) * 10)];
 }
 
 function start(args: string[], env: Record<string, string> = {}): { child: ChildProcess; ended: Promise<Ended> } {

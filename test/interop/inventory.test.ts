@@ -1,13 +1,16 @@
 /** The Cluster Inventory API's own programs: its plugins under our access, its controller with our plugin. */
 import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Namespace, Secret } from "#api/core";
+import { Namespace, Pod, Secret } from "#api/core";
 import type { AccessProvider } from "#api/inventory";
 import { accessTo, isAccessFailure, ownProvider, parseProviderFile, providerFileText } from "#features/inventory";
 import { createClient, createExecEngine, EXEC_EXTENSION, EXEC_V1, kubeconfigText, type PluginName } from "#kube";
 import { FLEET, type InventoryStage, inventoryStage, SECRETS, SPOKE } from "../support/inventory.ts";
+import { type RunningFleet, startFleet } from "../support/running-fleet.ts";
 import { missingOf, stranger } from "./strangers.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -75,6 +78,30 @@ describe.skipIf(missing)(`the inventory's own programs${missing ? ` (${missing})
     const { code, stderr } = await stage.run(example, args, { KUBECONFIG: stage.hubKubeconfig });
     expect([code, stderr]).toEqual([0, expect.stringContaining("[client-go] Listed 0 pods on spoke cluster")]);
     expect(stderr).toContain("[controller-runtime] Listed 0 pods on spoke cluster");
+  });
+
+  describe("upstream's controller and a fleet of capstan up", () => {
+    let dir: string;
+    let fleet: RunningFleet;
+    beforeAll(async () => {
+      dir = await mkdtemp(join(tmpdir(), "capstan-strangers-"));
+      fleet = await startFleet(dir);
+    }, 120_000);
+    afterAll(async () => {
+      await fleet?.stop("SIGINT");
+      await rm(dir, { recursive: true, force: true });
+    });
+
+    it.each(["cluster1", "cluster2"])("meet in %s, by the provider file that is there", async (cluster) => {
+      const client = await fleet.client(cluster);
+      const pods = (await client.list(Pod)).items.length;
+      client.close();
+      const file = join(dir, "clusterprofile-provider-file.json");
+      const args = ["-clusterprofile", cluster, "-namespace", "fleet-system", "-clusterprofile-provider-file", file];
+      const { code, stderr } = await stage.run(example, args, { KUBECONFIG: join(dir, "hub.kubeconfig") });
+      expect([code, stderr]).toEqual([0, expect.stringContaining(`[client-go] Listed ${pods} pods on spoke cluster`)]);
+      expect(stderr).toContain(`[controller-runtime] Listed ${pods} pods on spoke cluster`);
+    });
   });
 
   describe.each(["secretreader", "kubeconfig-secretreader"] as const)("%s of upstream and ours", (plugin) => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CertificateSigningRequest } from "#api/certificates";
 import { ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding } from "#api/cluster";
 import { Lease } from "#api/coordination";
-import { Namespace, Secret } from "#api/core";
+import { Namespace, Secret, ServiceAccount } from "#api/core";
 import { ClusterProfile } from "#api/inventory";
 import { ClusterRole, RoleBinding } from "#api/rbac";
 import {
@@ -32,6 +32,7 @@ import { silentLog } from "#lib/log";
 import { parseCertificate } from "#lib/pki";
 import { eventually } from "../support/eventually.ts";
 import type { StartServer, TestServer } from "../support/servers.ts";
+import { accessCases } from "./access.ts";
 
 const AGENT_NAMESPACE = "open-cluster-management-agent";
 const HUB_SECRET = `${AGENT_NAMESPACE}/hub-kubeconfig-secret`;
@@ -57,7 +58,7 @@ export function registrationSuite(start: StartServer): void {
     await Promise.all([hub?.close(), spoke?.close()]);
   }, 60_000);
 
-  const startAgent = async (name: string): Promise<Agent> => {
+  const startAgent = async (name: string, grantAccess?: string): Promise<Agent> => {
     const stopping = new AbortController();
     const ended = runAgent({
       clusterName: name,
@@ -65,6 +66,7 @@ export function registrationSuite(start: StartServer): void {
       endpoint: { url: spoke.url, caBundle: Buffer.from(spoke.authority).toString("base64") },
       bootstrap: await bootstrapKubeconfig(hub.client, hub.authority),
       namespace: AGENT_NAMESPACE,
+      ...(grantAccess !== undefined && { grantAccess }),
       clock: systemClock,
       log: silentLog,
       signal: stopping.signal,
@@ -86,7 +88,15 @@ export function registrationSuite(start: StartServer): void {
         labelSelector: "open-cluster-management.io/cluster-name=cluster1",
       })
     ).items;
+  const waysIn = async () =>
+    (await hub.client.get(ClusterProfile, `${FLEET_NAMESPACE}/cluster1`)).status?.accessProviders ?? [];
   const patience = () => AbortSignal.timeout(60_000);
+  const restartAgent = async (grantAccess?: string): Promise<void> => {
+    await agents.pop()?.stop();
+    const before = new Date();
+    await startAgent("cluster1", grantAccess);
+    await untilWorking(hub.client, "cluster1", before, patience());
+  };
 
   describe("joining", () => {
     it("asks and waits: nobody is let in before a person says so", async () => {
@@ -145,23 +155,24 @@ export function registrationSuite(start: StartServer): void {
     });
 
     it("needs no second certificate after a restart", async () => {
-      await agents.pop()?.stop();
-      const before = new Date();
-      await startAgent("cluster1");
-      await untilWorking(hub.client, "cluster1", before, patience());
+      await restartAgent();
       expect(await requests()).toHaveLength(1);
     });
   });
 
+  const agentClient = async (): Promise<Client> => {
+    const { data = {} } = await spoke.client.get(Secret, HUB_SECRET);
+    const text = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
+    const access = { name: "agent", server: hub.url, ca: hub.authority, cert: text("tls.crt"), key: text("tls.key") };
+    // What the Secret says leads to the same place.
+    expect(parseKubeconfig(text("kubeconfig"), "the Secret").clusters[0]?.server).toBe(hub.url);
+    return createClient({ connection: await connectionOf(kubeconfigFor(access)) });
+  };
+
   describe("identities", () => {
     let identity: Client;
     beforeAll(async () => {
-      const { data = {} } = await spoke.client.get(Secret, HUB_SECRET);
-      const text = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
-      const access = { name: "agent", server: hub.url, ca: hub.authority, cert: text("tls.crt"), key: text("tls.key") };
-      identity = createClient({ connection: await connectionOf(kubeconfigFor(access)) });
-      // What the Secret says leads to the same place.
-      expect(parseKubeconfig(text("kubeconfig"), "the Secret").clusters[0]?.server).toBe(hub.url);
+      identity = await agentClient();
     });
     afterAll(() => identity.close());
 
@@ -212,6 +223,9 @@ export function registrationSuite(start: StartServer): void {
     });
   });
 
+  describe("access", () =>
+    accessCases(() => ({ hub, spoke, agentNamespace: AGENT_NAMESPACE, restartAgent, agentClient })));
+
   describe("sets", () => {
     it("default and global come back when somebody deletes them", async () => {
       const uidOf = async (name: string) => (await hub.client.get(ManagedClusterSet, name)).metadata.uid;
@@ -247,14 +261,15 @@ export function registrationSuite(start: StartServer): void {
           "cluster.open-cluster-management.io/unreachable",
         ]),
       );
-      await startAgent("cluster1");
+      await startAgent("cluster1", "view");
       await eventually(async () =>
         expect((await conditionOf("ManagedClusterConditionAvailable"))?.status).toBe("True"),
       );
       await eventually(async () => expect((await managed()).spec?.taints ?? []).toEqual([]));
     });
 
-    it("takes a denied cluster's rights away", async () => {
+    it("takes a denied cluster's rights away, and access to it", async () => {
+      await eventually(async () => expect(await waysIn()).toHaveLength(1));
       await hub.client.patch(ManagedCluster, "cluster1", { spec: { hubAcceptsClient: false } });
       await eventually(async () =>
         expect(await conditionOf("HubAcceptedManagedCluster")).toMatchObject({
@@ -271,6 +286,10 @@ export function registrationSuite(start: StartServer): void {
           hub.client.get(RoleBinding, "cluster1/open-cluster-management:managedcluster:cluster1:registration"),
         ).rejects.toSatisfy(isNotFound),
       );
+      await eventually(async () => expect(await waysIn()).toEqual([]));
+      await expect(hub.client.get(Secret, "cluster1/capstan-cluster-access")).rejects.toSatisfy(isNotFound);
+      const account = `${AGENT_NAMESPACE}/cluster-access`;
+      await eventually(() => expect(spoke.client.get(ServiceAccount, account)).rejects.toSatisfy(isNotFound));
     });
   });
 }

@@ -11,6 +11,7 @@ export { ManagedCluster, managedClusterCrd, type Taint } from "./managed-cluster
 export {
   AgentIdentity,
   BindingCondition,
+  CLUSTER_ACCESS,
   CLUSTER_GROUP,
   CLUSTER_LEASE,
   ClusterAnnotation,

@@ -24,6 +24,8 @@ export const ClusterAnnotation = {
   autoAcceptedOn: "open-cluster-management.io/automatically-accepted-on",
   /** `"false"` on the default or the global set: the hub leaves an edited selector alone. */
   autoUpdate: "cluster.open-cluster-management.io/autoupdate",
+  /** On a ManagedCluster, by its agent: it keeps a token on the hub, which has this ClusterRole on the spoke. */
+  grantedAccess: "access.capstan.dev/cluster-role",
 } as const;
 
 export const ClusterFinalizer = {
@@ -73,3 +75,9 @@ export const AgentIdentity = {
   /** The group of all agents of one cluster. */
   group: (cluster: string) => `system:open-cluster-management:${cluster}`,
 } as const;
+
+/**
+ * The Secret in a cluster's namespace on the hub that holds a token for the cluster, and the key that it lies under.
+ * It is there only while the agent of an accepted cluster grants access.
+ */
+export const CLUSTER_ACCESS = { secret: "capstan-cluster-access", key: "token" } as const;

@@ -10,6 +10,9 @@ import { stopSignal } from "../signals.ts";
 import { colours, print, say } from "../terminal.ts";
 import { version } from "../version.ts";
 
+/** What starts Capstan, with Node before it. */
+const ENTRY = fileURLToPath(new URL("../main.js", import.meta.url));
+
 export function runUp(flags: UpFlags): Promise<void> {
   return flags.detach ? detached(flags) : foreground(flags);
 }
@@ -29,6 +32,7 @@ async function foreground(flags: UpFlags): Promise<void> {
       fresh: flags.fresh ?? false,
       logLevel: logLevel(),
       version: version(),
+      capstan: [process.execPath, ENTRY],
       progress: (step) => report({ step }),
       signal: stopSignal(),
     });
@@ -58,9 +62,8 @@ async function detached(flags: UpFlags): Promise<void> {
   const directory = new FleetDirectory(flags.dir);
   await directory.create();
   const output = openSync(join(directory.logs, "up.log"), "a", 0o600);
-  const entry = fileURLToPath(new URL("../main.js", import.meta.url));
   const args = [
-    entry,
+    ENTRY,
     "up",
     "--dir",
     directory.path,

@@ -4,3 +4,4 @@
  */
 export * from "./access/index.ts";
 export { clusterProfilesProvider, type ProfilesProviderOptions } from "./fleet-provider.ts";
+export { type InventoryProviderOptions, inventoryProvider } from "./inventory-provider.ts";

@@ -5,8 +5,8 @@ import { EXEC_EXTENSION } from "#kube";
 export interface TokenAccess {
   /** Where consumers reach the cluster. */
   readonly server: string;
-  /** PEM of the authorities of its certificate. */
-  readonly authority: string;
+  /** PEM of the authorities of its certificate; those that the consumer's system trusts unless told. */
+  readonly authority?: string;
   /** Where on the hub the token lies. */
   readonly secretNamespace: string;
   readonly secretName: string;
@@ -20,7 +20,9 @@ export function tokenAccessProvider({ server, authority, ...place }: TokenAccess
     name: "token-secretreader",
     cluster: {
       server,
-      "certificate-authority-data": Buffer.from(authority, "utf8").toString("base64"),
+      ...(authority !== undefined && {
+        "certificate-authority-data": Buffer.from(authority, "utf8").toString("base64"),
+      }),
       extensions: [{ name: EXEC_EXTENSION, extension: { secretName, secretNamespace, key } }],
     },
   };

@@ -13,7 +13,7 @@ import type { Clock } from "#lib/clock";
 import { findCondition, setCondition } from "#lib/conditions";
 import { withLabels } from "#lib/meta";
 import { type Cluster, type Controller, done, forEach } from "#runtime";
-import { MANAGER } from "./manager.ts";
+import { clusterNameOf, isManagedHere, MANAGER } from "./manager.ts";
 
 /** Profile condition, and the cluster condition it repeats. */
 const REPEATED = [
@@ -34,7 +34,7 @@ export function profileStatusController({ hub, clock }: { hub: Cluster; clock: C
       const cluster = clusters.get(clusterName);
       if (!cluster) return done; // profile-lifecycle removes the profiles of a departed cluster
 
-      const ours = profilesOf.at(clusterName).filter((p) => p.spec.clusterManager.name === MANAGER);
+      const ours = profilesOf.at(clusterName).filter(isManagedHere);
       await forEach(ours, (p) => hub.commit(ClusterProfile, p, reflect(cluster, p, clock.now())));
       return done;
     },
@@ -70,9 +70,4 @@ function propertiesOf(claims: readonly { name?: string; value?: string }[]): Clu
   const values = new Map<string, string>();
   for (const { name, value } of claims) if (name && value && !values.has(name)) values.set(name, value);
   return [...values].map(([name, value]) => ({ name, value }));
-}
-
-/** A profile carries its cluster's name as a label; without one it is named after the cluster. */
-function clusterNameOf({ metadata }: ClusterProfile): string {
-  return metadata.labels?.[ClusterLabel.name] ?? metadata.name;
 }

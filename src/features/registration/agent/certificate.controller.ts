@@ -19,16 +19,12 @@ import { again, atStart, type Cluster, type Controller, done, type Outcome } fro
 import { Reason } from "../reasons.ts";
 import { answerTo, requestDraft } from "./certificate-request.ts";
 import { HUB_SECRET, type HubIdentity, type HubTarget, hubIdentity, isUnusable, secretData } from "./hub-identity.ts";
+import { LONGEST_WAIT, renewalShare, renewalTime } from "./renewal.ts";
 
 /** So many requests without an answer, and no more are made: someone must look at them. */
 const MOST_OPEN_REQUESTS = 10;
 /** How long to wait before asking again after a refusal, or while too many requests lie open. */
 const PAUSE_AFTER_REFUSAL = 5 * 60_000;
-/** A look once a day at least, so that a machine that slept does not miss the time. */
-const LONGEST_WAIT = 24 * 3_600_000;
-/** Renewal comes when between a quarter and a fifth of the lifetime is left: spread, so that not all ask at once. */
-const LATEST_SHARE = 0.2;
-const SHARE_SPREAD = 0.05;
 
 /** The request that waits for its answer. Its key is nowhere else: without it the certificate would be useless. */
 export interface Asking {
@@ -62,7 +58,7 @@ export function certificateController(options: CertificateOptions): Controller {
   const requests = hub.cache(CertificateSigningRequest, {
     labelSelector: `${ClusterLabel.name}=${clusterName},!${ClusterLabel.addon}`,
   });
-  const share = LATEST_SHARE + SHARE_SPREAD * options.random();
+  const share = renewalShare(options.random);
 
   return {
     name: "hub-certificate",
@@ -160,12 +156,4 @@ export function certificateController(options: CertificateOptions): Controller {
       .report?.({ status, reason, message })
       .catch((cause: unknown) => log.warn("cannot report the renewal", { cluster: clusterName, cause }));
   }
-}
-
-/** When to ask for the next certificate: as soon as only this share of the lifetime is left. */
-export function renewalTime(
-  { notBefore, notAfter }: Pick<HubIdentity, "notBefore" | "notAfter">,
-  share: number,
-): number {
-  return notAfter.getTime() - share * (notAfter.getTime() - notBefore.getTime());
 }

@@ -1,13 +1,16 @@
 /**
- * Puts the cluster on the hub's list when it asks to join, and tells the hub where it is reached.
+ * Puts the cluster on the hub's list when it asks to join, tells the hub where it is reached, and whether the agent
+ * keeps a token on the hub for those who want to reach it.
  *
  * Key     ManagedCluster name
  * Reads   ManagedCluster (hub)
- * Writes  ManagedCluster (hub): creates it; later adds to spec.managedClusterClientConfigs
+ * Writes  ManagedCluster (hub): creates it; later adds to spec.managedClusterClientConfigs, and keeps one annotation
  * Twin    ocm:pkg/registration/spoke/registration/creating_controller.go
  */
-import { ManagedCluster } from "#api/cluster";
+import { ClusterAnnotation, ClusterCondition, ManagedCluster } from "#api/cluster";
 import { isAlreadyExists } from "#kube";
+import { findCondition } from "#lib/conditions";
+import { withAnnotations } from "#lib/meta";
 import { atStart, type Cluster, type Controller, done } from "#runtime";
 
 export interface ClusterEntryOptions {
@@ -16,6 +19,8 @@ export interface ClusterEntryOptions {
   /** Where the spoke's API server is reached. */
   endpoints: readonly SpokeEndpoint[];
   leaseDurationSeconds?: number;
+  /** The ClusterRole of those who come with the token on the hub; there is no token unless told. */
+  grantAccess?: string;
   /** The bootstrap identity may create and not change; the agent's own may change and not create. */
   phase: "bootstrap" | "joined";
 }
@@ -27,7 +32,7 @@ export interface SpokeEndpoint {
 }
 
 export function clusterEntryController(options: ClusterEntryOptions): Controller {
-  const { hub, clusterName, endpoints, leaseDurationSeconds, phase } = options;
+  const { hub, clusterName, endpoints, leaseDurationSeconds, grantAccess, phase } = options;
   const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
 
   return {
@@ -37,17 +42,23 @@ export function clusterEntryController(options: ClusterEntryOptions): Controller
     async reconcile() {
       const cluster = clusters.get(clusterName);
       if (phase === "bootstrap" && !cluster) await create();
-      const completed = phase === "joined" && cluster ? withEndpoints(cluster, endpoints) : undefined;
-      // A PUT: agents have the right to update their ManagedCluster, not to patch it.
-      if (completed) await hub.client.update(ManagedCluster, completed);
+      if (phase === "joined" && cluster && !isDenied(cluster)) await complete(cluster);
       return done;
     },
   };
 
+  async function complete(cluster: ManagedCluster): Promise<void> {
+    const access = { [ClusterAnnotation.grantedAccess]: grantAccess };
+    const completed = withAnnotations(withEndpoints(cluster, endpoints), access);
+    // A PUT: agents have the right to update their ManagedCluster, not to patch it.
+    if (completed !== cluster) await hub.client.update(ManagedCluster, completed);
+  }
+
   async function create(): Promise<void> {
+    const annotations = grantAccess !== undefined && { [ClusterAnnotation.grantedAccess]: grantAccess };
     try {
       await hub.client.create(ManagedCluster, {
-        metadata: { name: clusterName },
+        metadata: { name: clusterName, ...(annotations && { annotations }) },
         spec: {
           ...(endpoints.length > 0 && { managedClusterClientConfigs: [...endpoints] }),
           ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }),
@@ -59,13 +70,22 @@ export function clusterEntryController(options: ClusterEntryOptions): Controller
   }
 }
 
-/** The cluster with the endpoints that it lacks, or nothing if it has them all. */
-export function withEndpoints(
-  cluster: ManagedCluster,
-  endpoints: readonly SpokeEndpoint[],
-): ManagedCluster | undefined {
+/** The hub lets a denied agent look and no more. */
+function isDenied({ status }: ManagedCluster): boolean {
+  return findCondition(status?.conditions, ClusterCondition.HubAccepted)?.status === "False";
+}
+
+/**
+ * The cluster with the endpoints that it lacks, and with the authority of those that it has; the same object if there
+ * is nothing to add. Endpoints of others stay: somebody on the hub may know another way.
+ */
+function withEndpoints(cluster: ManagedCluster, endpoints: readonly SpokeEndpoint[]): ManagedCluster {
   const known = cluster.spec?.managedClusterClientConfigs ?? [];
+  const renewed = known.map((config) => {
+    const own = endpoints.find(({ url }) => url === config.url);
+    return own?.caBundle === undefined || own.caBundle === config.caBundle ? config : { ...config, ...own };
+  });
   const missing = endpoints.filter(({ url }) => !known.some((config) => config.url === url));
-  if (missing.length === 0) return undefined;
-  return { ...cluster, spec: { ...cluster.spec, managedClusterClientConfigs: [...known, ...missing] } };
+  if (missing.length === 0 && renewed.every((config, at) => config === known[at])) return cluster;
+  return { ...cluster, spec: { ...cluster.spec, managedClusterClientConfigs: [...renewed, ...missing] } };
 }

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { CertificateSigningRequest } from "#api/certificates";
 import type { Secret } from "#api/core";
 import { createCertificateAuthority, generateKeyPair, issueCertificate } from "#lib/pki";
-import { renewalTime } from "./certificate.controller.ts";
 import { answerTo } from "./certificate-request.ts";
 import { type HubTarget, hubIdentity, identityKubeconfig, isUnusable, secretData } from "./hub-identity.ts";
 
@@ -96,14 +95,6 @@ describe("a stored identity", () => {
     ["its certificate has expired", () => secret({ certificate: expired }), target],
   ])("is of no use when %s", (why, stored, where) => {
     expect(hubIdentity(stored(), where, now)).toEqual({ why });
-  });
-});
-
-describe("renewal", () => {
-  it("is due when a fifth to a quarter of the lifetime is left", () => {
-    const life = { notBefore: new Date(0), notAfter: new Date(100_000) };
-    expect(renewalTime(life, 0.2)).toBe(80_000);
-    expect(renewalTime(life, 0.25)).toBe(75_000);
   });
 });
 

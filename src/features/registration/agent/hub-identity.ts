@@ -40,8 +40,8 @@ export interface Unusable {
   why: string;
 }
 
-export function isUnusable(identity: HubIdentity | Unusable): identity is Unusable {
-  return "why" in identity;
+export function isUnusable(stored: object): stored is Unusable {
+  return "why" in stored;
 }
 
 /** The identity that the Secret holds, if it is one of this cluster on this very hub and still good. */

@@ -3,7 +3,7 @@ import { ClusterProperty } from "#api/about";
 import { CertificateSigningRequest } from "#api/certificates";
 import { ClusterClaim, ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
-import { Namespace, Node, Secret } from "#api/core";
+import { Namespace, Node, Secret, ServiceAccount } from "#api/core";
 import { KubeError, kubeconfigFor, kubeconfigText } from "#kube";
 import { ManualClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
@@ -37,7 +37,7 @@ class Stage {
   readonly connections: string[] = [];
 
   /** Starts the agent; the answer stops it. */
-  start(): () => Promise<void> {
+  start(grantAccess?: string): () => Promise<void> {
     const abort = new AbortController();
     const raw = async (path: string) => (path === "/version" ? '{"gitVersion":"v1.34.0"}' : "ok");
     const ended = runRegistrationAgent({
@@ -50,6 +50,7 @@ class Stage {
       },
       endpoints: [{ url: "https://spoke:6443", caBundle: "Q0E=" }],
       leaseDurationSeconds: 3,
+      ...(grantAccess !== undefined && { grantAccess }),
       clock: this.clock,
       log: silentLog,
       signal: abort.signal,
@@ -277,5 +278,25 @@ describe("a cluster that has joined", () => {
     stage.sign();
     await stage.until("the change", () => stage.connections.length === 3);
     expect(stage.connections.filter((text) => text.includes("bootstrap-token"))).toHaveLength(1);
+  });
+});
+
+describe("access to a cluster that has joined", () => {
+  const granted = (stage: Stage) =>
+    stage.hub.read(ManagedCluster, "c1")?.metadata.annotations?.["access.capstan.dev/cluster-role"];
+
+  it("is prepared once the hub has made room, and ends with the next run that does not grant it", async () => {
+    const stage = new Stage();
+    const stop = stage.start("view");
+    await stage.join();
+    stage.accept();
+    expect(granted(stage)).toBe("view");
+    stage.hub.put(Secret, { metadata: { name: "capstan-cluster-access", namespace: "c1" } });
+    const account = () => stage.spoke.read(ServiceAccount, "open-cluster-management-agent/cluster-access");
+    await stage.until("a service account", () => account() !== undefined);
+    await stop();
+
+    stage.start();
+    await stage.until("the withdrawal", () => account() === undefined && granted(stage) === undefined);
   });
 });

@@ -9,6 +9,8 @@ import { setCondition } from "#lib/conditions";
 import type { Logger } from "#lib/log";
 import { backoffDelay } from "#lib/queue";
 import { type Cluster, type Controller, runControllers } from "#runtime";
+import { accessTokenController } from "./access-token.controller.ts";
+import { accessWithdrawalController } from "./access-withdrawal.controller.ts";
 import { type Asking, certificateController } from "./certificate.controller.ts";
 import { clusterEntryController, type SpokeEndpoint } from "./cluster-entry.controller.ts";
 import {
@@ -42,6 +44,11 @@ export interface RegistrationAgentOptions {
   leaseDurationSeconds?: number;
   /** Asked for with every certificate; the hub's choice unless told. */
   certificateSeconds?: number;
+  /**
+   * Puts a token of this cluster on the hub, for those who reach clusters through the inventory, with this ClusterRole;
+   * nobody gets one unless told, and what was granted before is taken back.
+   */
+  grantAccess?: string;
   namespace?: string;
   clock: Clock;
   log: Logger;
@@ -135,6 +142,7 @@ class RegistrationAgent {
         this.#clusterEntry(hub, "joined"),
         agentStatusController({ hub, spoke, clusterName, clock, log }),
         agentLeaseController({ hub, clusterName, clock, random }),
+        ...this.#access(hub),
       ],
       identity.notAfter,
     );
@@ -162,14 +170,23 @@ class RegistrationAgent {
   }
 
   #clusterEntry(hub: Cluster, phase: "bootstrap" | "joined"): Controller {
-    const { clusterName, endpoints = [], leaseDurationSeconds } = this.#options;
+    const { clusterName, endpoints = [], leaseDurationSeconds, grantAccess } = this.#options;
     return clusterEntryController({
       hub,
       clusterName,
       endpoints,
       phase,
       ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }),
+      ...(grantAccess !== undefined && { grantAccess }),
     });
+  }
+
+  #access(hub: Cluster): Controller[] {
+    const { spoke, clusterName, grantAccess: clusterRole, clock, log } = this.#options;
+    const place = { hub, spoke, clusterName, namespace: this.#namespace };
+    const withdrawal = accessWithdrawalController({ ...place, isGranted: clusterRole !== undefined });
+    if (clusterRole === undefined) return [withdrawal];
+    return [withdrawal, accessTokenController({ ...place, clusterRole, clock, log, random: this.#random })];
   }
 
   #certificate(phase: Pick<Parameters<typeof certificateController>[0], "hub" | "agentName" | "found" | "report">) {

@@ -14,6 +14,7 @@ import type { Clock } from "#lib/clock";
 import { findCondition, setCondition } from "#lib/conditions";
 import { isDeleting } from "#lib/meta";
 import { type Cluster, type Controller, done, forEach } from "#runtime";
+import { ensure } from "../ensure.ts";
 import { Reason } from "../reasons.ts";
 import {
   CLUSTER_OBJECTS,
@@ -23,7 +24,6 @@ import {
   rbacName,
   roleBindings,
 } from "./cluster-rbac.ts";
-import { ensure } from "./ensure.ts";
 
 export function acceptanceController({ hub, clock }: { hub: Cluster; clock: Clock }): Controller {
   const labelled = { labelSelector: CLUSTER_OBJECTS };

@@ -113,8 +113,8 @@ export function commonRoles(): Draft<ClusterRole>[] {
   ];
 }
 
-/** The second group is how EKS spells it: there a group must not begin with `system:`. */
-function agentsOf(cluster: string): Subject[] {
+/** The groups of a cluster's agents. The second is how EKS spells it: there a group must not begin with `system:`. */
+export function agentsOf(cluster: string): Subject[] {
   return [AgentIdentity.group(cluster), `open-cluster-management:${cluster}`].map((name) => ({
     kind: "Group",
     apiGroup: RBAC_GROUP,

@@ -9,8 +9,8 @@
 import { ManagedCluster } from "#api/cluster";
 import { ClusterRole } from "#api/rbac";
 import { type Cluster, type Controller, done, forEach } from "#runtime";
+import { ensure } from "../ensure.ts";
 import { CLUSTER_OBJECTS, commonRoles } from "./cluster-rbac.ts";
-import { ensure } from "./ensure.ts";
 
 const KEY = "common";
 

@@ -3,6 +3,7 @@ import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
 import type { Cluster, Controller } from "#runtime";
 import { acceptanceController } from "./acceptance.controller.ts";
+import { accessController } from "./access.controller.ts";
 import { commonRolesController } from "./common-roles.controller.ts";
 import { csrApprovalController } from "./csr-approval.controller.ts";
 import { defaultSetLabelController } from "./default-set-label.controller.ts";
@@ -37,6 +38,7 @@ export function registrationHubControllers({
     acceptanceController({ hub, clock }),
     csrApprovalController({ hub, clock, log, autoApproveUsers }),
     leaseController({ hub, clock, log }),
+    accessController({ hub }),
     taintsController({ hub }),
     defaultSetsController({ hub }),
     setStatusController({ hub, clock }),

@@ -6,32 +6,29 @@ import { equal } from "#lib/json";
 import type { Cluster } from "#runtime";
 
 /**
- * Creates the object, or gives it the labels and fields that are wished for and leaves the rest of it alone.
- * `cached` is what a cache of labelled objects knows: one that lost its label is not there, so absence is
- * asked again of the server.
+ * Creates the object, or gives it the labels and fields that are wished for and leaves the rest of it alone. The
+ * answer is what the server has then. `cached` is what a cache knows: an object that lost the label which a cache
+ * selects by is not there, so absence is asked again of the server.
  */
 export async function ensure<T extends KubeObject>(
-  hub: Cluster,
+  cluster: Cluster,
   kind: Kind<T>,
   cached: T | undefined,
   wished: Draft<T>,
-): Promise<void> {
-  let before = cached ?? (await live(hub, kind, wished));
+): Promise<T> {
+  let before = cached ?? (await live(cluster, kind, wished));
   if (before && mustBeReplaced(before, wished)) {
-    await hub.remove(kind, before);
+    await cluster.remove(kind, before);
     before = undefined;
   }
-  if (!before) {
-    await hub.commit(kind, undefined, wished);
-    return;
-  }
+  if (!before) return cluster.commit(kind, undefined, wished);
   const labels = { ...before.metadata.labels, ...wished.metadata.labels };
-  await hub.commit(kind, before, { ...before, ...wished, metadata: { ...before.metadata, labels } });
+  return cluster.commit(kind, before, { ...before, ...wished, metadata: { ...before.metadata, labels } });
 }
 
-async function live<T extends KubeObject>(hub: Cluster, kind: Kind<T>, wished: Draft<T>): Promise<T | undefined> {
+async function live<T extends KubeObject>(cluster: Cluster, kind: Kind<T>, wished: Draft<T>): Promise<T | undefined> {
   try {
-    return await hub.client.get(kind, keyOf(wished as T));
+    return await cluster.client.get(kind, keyOf(wished as T));
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
