@@ -3,17 +3,23 @@ import { labelText, line, numberText } from "./text.ts";
 
 export type Labels<L extends string> = Readonly<Record<L, string>>;
 
-export interface Counter<L extends string = never> {
+/** What every family can do. */
+interface Family<L extends string> {
+  /** Drops every series with these labels: what they counted is gone for good. */
+  forget(labels: Partial<Labels<L>>): void;
+}
+
+export interface Counter<L extends string = never> extends Family<L> {
   /** Adds one, or `by`, which must not be negative. */
   increment(labels: Labels<L>, by?: number): void;
 }
 
-export interface Gauge<L extends string = never> {
+export interface Gauge<L extends string = never> extends Family<L> {
   set(labels: Labels<L>, value: number): void;
   add(labels: Labels<L>, by: number): void;
 }
 
-export interface Histogram<L extends string = never> {
+export interface Histogram<L extends string = never> extends Family<L> {
   observe(labels: Labels<L>, value: number): void;
   /** Shows the series with zeros although nothing was observed yet. */
   initialise(labels: Labels<L>): void;
@@ -32,7 +38,7 @@ export class Series<L extends string, V> {
   readonly #create: () => V;
   readonly #values = new Map<string, V>();
   /** The same values by their bare labels: writing the text of the labels takes longer than counting. */
-  readonly #byLabels = new Map<string, V>();
+  readonly #byLabels = new Map<string, { readonly labels: Labels<L>; readonly value: V }>();
 
   constructor(names: readonly L[], limit: number, create: () => V) {
     this.#names = names;
@@ -47,12 +53,21 @@ export class Series<L extends string, V> {
       bare += `${value.length}:${value}`; // with its length, so that no two combinations read alike
     }
     const known = this.#byLabels.get(bare);
-    if (known !== undefined) return known;
+    if (known !== undefined) return known.value;
     const key = labelText(this.#names, labels);
     const isOwn = this.#values.has(key) || this.#values.size < this.#limit;
     const value = this.#valueOf(isOwn ? key : labelText(this.#names, {}));
-    if (isOwn) this.#byLabels.set(bare, value);
+    if (isOwn) this.#byLabels.set(bare, { labels: { ...labels }, value });
     return value;
+  }
+
+  forget(labels: Partial<Labels<L>>): void {
+    const wanted = Object.entries(labels) as [L, string][];
+    for (const [bare, known] of this.#byLabels) {
+      if (!wanted.every(([name, value]) => (known.labels[name] ?? "") === value)) continue;
+      this.#byLabels.delete(bare);
+      this.#values.delete(labelText(this.#names, known.labels));
+    }
   }
 
   /** Beyond the limit everything new goes to one series whose labels are empty, so that totals stay right. */
@@ -100,6 +115,10 @@ export class BucketedSeries<L extends string> implements Histogram<L> {
 
   initialise(labels: Labels<L>): void {
     this.#series.at(labels);
+  }
+
+  forget(labels: Partial<Labels<L>>): void {
+    this.#series.forget(labels);
   }
 
   text(name: string): string {

@@ -41,6 +41,23 @@ describe("a registry", () => {
     ]);
   });
 
+  it("forgets what is gone, and begins anew when it comes back", () => {
+    const registry = createRegistry();
+    const total = registry.counter({ name: "total", help: "", labels: ["cluster", "result"] });
+    const seconds = registry.histogram({ name: "seconds", help: "", labels: ["cluster"], buckets: [1] });
+    for (const cluster of ["east", "west"]) {
+      total.increment({ cluster, result: "success" }, 2);
+      total.increment({ cluster, result: "error" });
+      seconds.observe({ cluster }, 0.5);
+    }
+    total.forget({ cluster: "east" });
+    seconds.forget({ cluster: "east" });
+    expect(registry.text()).not.toContain("east");
+    expect(registry.text()).toContain('total{cluster="west",result="success"} 2');
+    total.increment({ cluster: "east", result: "error" });
+    expect(registry.text()).toContain('total{cluster="east",result="error"} 1');
+  });
+
   it("escapes what would end a value or a line", () => {
     const registry = createRegistry();
     registry.gauge({ name: "a", help: "one\\two\nthree", labels: ["l"] }).set({ l: 'x"y\\z\n' }, 1);

@@ -67,6 +67,7 @@ export function createRegistry(): Registry {
           if (!(by >= 0)) throw new Error(`the counter ${options.name} cannot go back by ${by}`);
           series.at(labels).value += by;
         },
+        forget: (labels) => series.forget(labels),
       };
     },
     gauge(options) {
@@ -78,6 +79,7 @@ export function createRegistry(): Registry {
         add(labels, by) {
           series.at(labels).value += by;
         },
+        forget: (labels) => series.forget(labels),
       };
     },
     histogram({ buckets = DEFAULT_BUCKETS, ...options }) {

@@ -71,6 +71,58 @@ describe("groups", () => {
     expect(await next).toEqual({ item: "a/1", priority: 0, group: "a" });
   });
 
+  it("that are parked keep what they have and what comes, and hand it out when they are resumed", () => {
+    const { queue } = given();
+    fill(queue, "a", 2);
+    fill(queue, "b", 1);
+    queue.park("a");
+    queue.add("a/urgent", { group: "a", priority: 1 });
+    expect(drain(queue)).toEqual(["b/0"]);
+    expect([queue.ready, queue.parked]).toEqual([0, 3]);
+    queue.resume("a");
+    expect([queue.ready, queue.parked]).toEqual([3, 0]);
+    expect(drain(queue)).toEqual(["a/urgent", "a/0", "a/1"]);
+  });
+
+  it("that are resumed wait for no failure any more, but for the time that was asked for", () => {
+    const { clock, queue } = given();
+    queue.addRateLimited("a/failed", { group: "a" });
+    queue.addRateLimited("b/failed", { group: "b" });
+    queue.addAfter("a/later", 60_000, { group: "a" });
+    queue.park("a");
+    queue.resume("a");
+    expect(drain(queue)).toEqual(["a/failed"]);
+    expect([queue.failures("a/failed"), queue.failures("b/failed")]).toEqual([0, 1]);
+    clock.advance(60_000);
+    expect(drain(queue)).toEqual(["b/failed", "a/later"]);
+  });
+
+  it("hand out at once to one who waits when they are resumed", async () => {
+    const { queue } = given();
+    queue.park("a");
+    const next = queue.get();
+    fill(queue, "a", 1);
+    queue.resume("a");
+    expect((await next)?.item).toBe("a/0");
+  });
+
+  it("that are parked and removed are forgotten, and begin anew", () => {
+    const { queue } = given();
+    fill(queue, "a", 2);
+    queue.park("a");
+    queue.removeGroup("a");
+    expect([queue.ready, queue.parked, queue.waiting]).toEqual([0, 0, 0]);
+    fill(queue, "a", 1);
+    expect(drain(queue)).toEqual(["a/0"]);
+  });
+
+  it("have parts that take turns too, so that a namespace with much to do keeps no other waiting", () => {
+    const { queue } = given({ partOf: (item) => item.split("/")[1] });
+    const add = (...items: string[]) => items.forEach((item) => void queue.add(item, { group: groupOf(item) }));
+    add("a/hot/1", "a/hot/2", "a/hot/3", "a/calm/1", "b/x/1", "a/calm/2", "a/third/1");
+    expect(drain(queue)).toEqual(["a/hot/1", "b/x/1", "a/calm/1", "a/third/1", "a/hot/2", "a/calm/2", "a/hot/3"]);
+  });
+
   it("do not limit what belongs to none", () => {
     const { queue } = given({ groupLimit: 1 });
     for (const item of ["x", "y", "z"]) queue.add(item);
@@ -142,6 +194,8 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("requeue" as const), item, after: fc.constantFrom(0, 5, 9) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("advance" as const), ms: fc.nat(12) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("remove" as const), group: fc.constantFrom(...GROUPS) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("park" as const), group: fc.constantFrom(...GROUPS) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("resume" as const), group: fc.constantFrom(...GROUPS) }) },
 );
 
 /** What must be true of whatever is handed out, said without regard to how it is found. */
@@ -149,6 +203,7 @@ class Witness {
   /** Items that were asked for and not handed out since. */
   readonly asked = new Map<string, { priority: number; readyAt: number }>();
   readonly running = new Map<string, number>();
+  readonly parked = new Set<string>();
   now = 0;
 
   add(item: string, priority: number, after = 0): void {
@@ -162,6 +217,7 @@ class Witness {
 
   remove(group: string): void {
     for (const item of [...this.asked.keys()]) if (groupOf(item) === group) this.asked.delete(item);
+    this.parked.delete(group);
   }
 
   /** Those of whom one may be handed out now. */
@@ -177,6 +233,7 @@ class Witness {
   }
 
   #isOpen(group: string): boolean {
+    if (this.parked.has(group)) return false;
     return [...this.running.keys()].filter((item) => groupOf(item) === group).length < LIMIT;
   }
 }
@@ -194,10 +251,10 @@ function takeAsAllowed(queue: Queue<string>, witness: Witness): string | undefin
 }
 
 describe("whatever happens in whatever order", () => {
-  it("no key is lost, none is out twice at once, no group exceeds its limit, and the most urgent goes first", () => {
+  it("no key is lost, none is out twice at once, no group exceeds its limit or goes while it is parked, and the most urgent goes first", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
-        const { clock, queue } = given({ groupLimit: LIMIT });
+        const { clock, queue } = given({ groupLimit: LIMIT, partOf: (item) => String(Number(item.slice(-1)) % 2) });
         const witness = new Witness();
         const finish = (item: string) => {
           queue.done(item);
@@ -220,11 +277,19 @@ describe("whatever happens in whatever order", () => {
           } else if (s.do === "advance") {
             clock.advance(s.ms);
             witness.now += s.ms;
+          } else if (s.do === "park") {
+            queue.park(s.group);
+            witness.parked.add(s.group);
+          } else if (s.do === "resume") {
+            queue.resume(s.group);
+            witness.parked.delete(s.group);
           } else {
             queue.removeGroup(s.group);
             witness.remove(s.group);
           }
         }
+        for (const group of GROUPS) queue.resume(group);
+        witness.parked.clear();
         clock.advance(100);
         witness.now += 100;
         for (const item of [...witness.running.keys()]) finish(item);

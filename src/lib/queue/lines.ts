@@ -1,14 +1,21 @@
-/** Everybody who is ready: by priority, within one the groups take turns, within a group in the order of coming. */
+/**
+ * Everybody who is ready: by priority, within one the groups take turns, within a group its parts do, and within a part
+ * it goes in the order of coming.
+ */
 export interface Standing {
   readonly group: string | undefined;
+  readonly part: string | undefined;
   priority: number;
 }
 
 interface Group<E> {
   /** How many more may go before it is the next group's turn. */
   credit: number;
-  /** A set remembers the order in which things came: whoever gets ready, or more urgent, goes to the end. */
-  readonly entries: Set<E>;
+  /**
+   * The part whose turn it is first. A set remembers the order in which things came: whoever gets ready, or more
+   * urgent, goes to the end.
+   */
+  readonly parts: Map<string | undefined, Set<E>>;
 }
 
 /** The groups of one priority, the one whose turn it is first. */
@@ -33,22 +40,29 @@ export class Lines<E extends Standing> {
   }
 
   join(entry: E): void {
-    const { group: name, priority } = entry;
+    const { group: name, part, priority } = entry;
     let line = this.#lines.get(priority);
     if (!line) {
       line = new Map();
       this.#lines.set(priority, line);
     }
-    const group = line.get(name);
-    if (group) group.entries.add(entry);
-    else line.set(name, { credit: this.#credit(name), entries: new Set([entry]) });
+    let group = line.get(name);
+    if (!group) {
+      group = { credit: this.#credit(name), parts: new Map() };
+      line.set(name, group);
+    }
+    const entries = group.parts.get(part);
+    if (entries) entries.add(entry);
+    else group.parts.set(part, new Set([entry]));
   }
 
   leave(entry: E): void {
     const line = this.#lines.get(entry.priority);
     const group = line?.get(entry.group);
-    if (!line || !group?.entries.delete(entry)) return;
-    if (group.entries.size === 0) line.delete(entry.group);
+    const entries = group?.parts.get(entry.part);
+    if (!line || !group || !entries?.delete(entry)) return;
+    if (entries.size === 0) group.parts.delete(entry.part);
+    if (group.parts.size === 0) line.delete(entry.group);
     if (line.size === 0) this.#lines.delete(entry.priority);
   }
 
@@ -67,7 +81,9 @@ export class Lines<E extends Standing> {
     const sizes = new Map<number, number>();
     for (const [priority, line] of this.#lines) {
       let size = 0;
-      for (const { entries } of line.values()) for (const entry of entries) if (counts(entry)) size++;
+      for (const { parts } of line.values()) {
+        for (const entries of parts.values()) for (const entry of entries) if (counts(entry)) size++;
+      }
       sizes.set(priority, size);
     }
     return sizes;
@@ -81,12 +97,12 @@ export class Lines<E extends Standing> {
     const line = this.#lines.get(priority) ?? [];
     for (const [name, group] of line) {
       if (!isOpen(name)) continue;
-      for (const entry of group.entries) {
-        if (!isFree(entry)) continue;
-        this.leave(entry);
-        this.#passOn(priority, name, group);
-        return entry;
-      }
+      const entry = firstOf(group, isFree);
+      if (!entry) continue;
+      this.leave(entry);
+      this.#passOn(priority, name, group);
+      passPartOn(group, entry.part);
+      return entry;
     }
     return undefined;
   }
@@ -104,4 +120,17 @@ export class Lines<E extends Standing> {
   #credit(name: string | undefined): number {
     return name === undefined ? 1 : Math.max(1, Math.floor(this.#weightOf(name)));
   }
+}
+
+function firstOf<E>({ parts }: Group<E>, isFree: (entry: E) => boolean): E | undefined {
+  for (const entries of parts.values()) for (const entry of entries) if (isFree(entry)) return entry;
+  return undefined;
+}
+
+/** A part of which one has gone goes to the end of its group's round. */
+function passPartOn<E>({ parts }: Group<E>, part: string | undefined): void {
+  const entries = parts.get(part);
+  if (!entries || parts.size === 1) return;
+  parts.delete(part);
+  parts.set(part, entries);
 }

@@ -51,10 +51,16 @@ export interface Queue<T> {
    * `done`; whether it comes again is for its worker to say.
    */
   removeGroup(group: string): void;
+  /** Hands out nothing more of a group until it is resumed. What is added meanwhile is kept. */
+  park(group: string): void;
+  /** Hands out a parked group again. Its failures no longer count, and what waited because of them is ready at once. */
+  resume(group: string): void;
   /** Hands out nothing more and takes nothing more; those who wait get `undefined`. */
   shutdown(): void;
   /** Items whose time has come and that nobody works on; the limit of their group may still hold them back. */
   readonly ready: number;
+  /** Items whose time has come, but whose group is parked. */
+  readonly parked: number;
   /** Items that wait for their time. */
   readonly waiting: number;
   /** Items that were taken and are not done. */
@@ -77,24 +83,30 @@ export interface QueueObserver {
   finished(worked: number): void;
 }
 
-export interface QueueOptions {
+export interface QueueOptions<T = string> {
   readonly clock: Clock;
   readonly backoff?: Backoff;
   /** How many items of one group may be worked on at once; any number unless told. */
   readonly groupLimit?: number;
   /** How many items of a group go in a row when its turn has come; one unless told. */
   readonly weightOf?: (group: string) => number;
+  /**
+   * What an item belongs to within its group, such as a namespace: the parts of a group take turns as groups do. All
+   * are of one part unless told.
+   */
+  readonly partOf?: (item: T) => string | undefined;
   readonly observer?: QueueObserver;
 }
 
 /** A queue without anything in it. */
-export function createQueue<T>(options: QueueOptions): Queue<T> {
+export function createQueue<T>(options: QueueOptions<T>): Queue<T> {
   return new PriorityQueue<T>(options);
 }
 
 interface Entry<T> {
   readonly item: T;
   readonly group: string | undefined;
+  readonly part: string | undefined;
   priority: number;
   /** When it joined its line, in milliseconds of the clock. */
   readySince: number;
@@ -129,10 +141,13 @@ class PriorityQueue<T> implements Queue<T> {
   readonly #running = new Map<T, Work>();
   readonly #runningOf = new Map<string, number>();
   readonly #failures = new Map<T, Failures>();
+  readonly #parked = new Set<string>();
   readonly #groupLimit: number;
+  readonly #partOf: (item: T) => string | undefined;
   readonly #observer: QueueObserver | undefined;
   readonly #passing: Passing<Entry<T>> = {
-    isOpen: (group) => group === undefined || (this.#runningOf.get(group) ?? 0) < this.#groupLimit,
+    isOpen: (group) =>
+      group === undefined || (!this.#parked.has(group) && (this.#runningOf.get(group) ?? 0) < this.#groupLimit),
     isFree: ({ item }) => !this.#running.has(item),
   };
   #getters: ((taken: Taken<T> | undefined) => void)[] = [];
@@ -141,12 +156,14 @@ class PriorityQueue<T> implements Queue<T> {
   #shutdown = false;
   #alarm: { at: number; cancel: () => void } | undefined;
 
-  constructor({ clock, backoff = DEFAULT_BACKOFF, groupLimit, weightOf = () => 1, observer }: QueueOptions) {
+  constructor(options: QueueOptions<T>) {
+    const { clock, backoff = DEFAULT_BACKOFF, groupLimit, weightOf = () => 1, partOf = () => undefined } = options;
     this.#clock = clock;
+    this.#partOf = partOf;
     this.#backoff = backoff;
     this.#groupLimit = Math.max(1, groupLimit ?? Number.POSITIVE_INFINITY);
     this.#lines = new Lines(weightOf);
-    this.#observer = observer;
+    this.#observer = options.observer;
   }
 
   get ready(): number {
@@ -155,6 +172,16 @@ class PriorityQueue<T> implements Queue<T> {
     for (const item of this.#running.keys()) {
       const again = this.#entries.get(item);
       if (again && again.readyAt === undefined) count--;
+    }
+    return count - this.parked;
+  }
+
+  get parked(): number {
+    if (this.#parked.size === 0) return 0;
+    this.#promote();
+    let count = 0;
+    for (const { item, group, readyAt } of this.#entries.values()) {
+      if (group !== undefined && this.#parked.has(group) && readyAt === undefined && !this.#running.has(item)) count++;
     }
     return count;
   }
@@ -246,7 +273,23 @@ class PriorityQueue<T> implements Queue<T> {
     }
     this.#appointments.retain(({ entry, at }) => entry.readyAt === at);
     for (const [item, failures] of this.#failures) if (failures.group === group) this.#failures.delete(item);
+    this.#parked.delete(group);
     this.#setAlarm();
+  }
+
+  park(group: string): void {
+    if (!this.#shutdown) this.#parked.add(group);
+  }
+
+  resume(group: string): void {
+    if (!this.#parked.delete(group)) return;
+    for (const [item, failures] of this.#failures) {
+      if (failures.group !== group) continue;
+      this.#failures.delete(item);
+      const entry = this.#entries.get(item);
+      if (entry) this.#revise(entry, entry.priority, undefined);
+    }
+    this.#handOut();
   }
 
   shutdown(): void {
@@ -256,6 +299,7 @@ class PriorityQueue<T> implements Queue<T> {
     this.#entries.clear();
     this.#lines.clear();
     this.#failures.clear();
+    this.#parked.clear();
     this.#appointments.retain(() => false);
     this.#waiting = 0;
     const getters = this.#getters;
@@ -289,7 +333,7 @@ class PriorityQueue<T> implements Queue<T> {
       this.#revise(known, priority, readyAt);
     } else {
       this.#observer?.added();
-      this.#insert({ item, group, priority, readyAt, readySince: now });
+      this.#insert({ item, group, part: this.#partOf(item), priority, readyAt, readySince: now });
     }
     this.#handOut();
   }
