@@ -24,7 +24,8 @@ function resourceName(storage: string): string {
   return group === "core" ? plural : `${plural}.${group}`;
 }
 
-const processFacts: ProcessFacts = {
+/** What Node and the system know of this process. */
+export const processFacts: ProcessFacts = {
   startTimeSeconds: Date.now() / 1000 - process.uptime(),
   cpuSeconds() {
     const { user, system } = process.cpuUsage();

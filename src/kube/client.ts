@@ -7,6 +7,7 @@ import { Call } from "./call.ts";
 import type { Connection } from "./config/connection.ts";
 import { type Credential, type Credentials, isSameCredential } from "./credentials.ts";
 import { KubeError } from "./errors.ts";
+import type { ClientMetrics } from "./metrics.ts";
 import { orAborted } from "./or-aborted.ts";
 import { collectionPath, creationPath, objectPath, query } from "./paths.ts";
 import {
@@ -39,6 +40,8 @@ export interface ClientOptions {
   direct?: DirectServer;
   /** Told what the server remarks about a request that it carries out, such as a deprecated version. */
   onWarning?: (text: string) => void;
+  /** Counts what is sent. */
+  metrics?: ClientMetrics;
 }
 
 /** A client that connects with its first call. */
@@ -81,20 +84,26 @@ class HttpClient implements Client {
   readonly #userAgent: string;
   readonly #onWarning: ((text: string) => void) | undefined;
   readonly #transport: Transport;
+  readonly #metrics: ClientMetrics | undefined;
+  readonly #host: string;
   readonly #prefix: string;
   readonly #calls = new Set<Call>();
   readonly #stopListening: (() => void) | undefined;
   #awake: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor({ connection, clock = systemClock, userAgent = "capstan", direct, onWarning }: ClientOptions) {
+  constructor(options: ClientOptions) {
+    const { connection, clock = systemClock, userAgent = "capstan", direct, onWarning, metrics } = options;
     this.#identity = connection;
     this.#credentials = connection.credentials;
     this.#clock = clock;
     this.#userAgent = userAgent;
     this.#onWarning = onWarning;
     this.server = connection.server.replace(/\/+$/, "");
-    this.#prefix = new URL(this.server).pathname.replace(/\/+$/, "");
+    const { host, pathname } = new URL(this.server);
+    this.#metrics = metrics;
+    this.#host = host;
+    this.#prefix = pathname.replace(/\/+$/, "");
     this.#transport = new Transport(connection, clock, direct);
     // Watches would otherwise stay on a connection of the old certificate until they end.
     this.#stopListening = this.#credentials?.onChange((credential) => this.#transport.present(credential));
@@ -209,7 +218,9 @@ class HttpClient implements Client {
   async #text(request: Request, options: CallOptions): Promise<string> {
     const call = this.#begin(request, options);
     try {
-      return await this.#exchange(request, call, textOf);
+      const text = await this.#exchange(request, call, textOf);
+      this.#metrics?.received({ method: request.method, host: this.#host, bytes: Buffer.byteLength(text) });
+      return text;
     } finally {
       call.end();
     }
@@ -222,7 +233,7 @@ class HttpClient implements Client {
       let pause: number;
       try {
         const credential = renewed ?? (await this.#credential(call));
-        const response = await this.#transport.send(this.#wireRequest(request, credential), call.signal);
+        const response = await this.#send(this.#wireRequest(request, credential), call.signal, retries);
         for (const warning of warningsOf(response)) this.#onWarning?.(warning);
         if (response.status < 400) return await accept(response);
 
@@ -243,6 +254,27 @@ class HttpClient implements Client {
         if (pause >= call.remaining) throw this.#kubeError(error, call);
       }
       if (pause > 0) await call.sleep(pause);
+    }
+  }
+
+  async #send(request: TransportRequest, signal: AbortSignal, retries: number): Promise<TransportResponse> {
+    if (!this.#metrics) return this.#transport.send(request, signal);
+    const { method, body } = request;
+    const started = performance.now();
+    let code: number | undefined;
+    try {
+      const response = await this.#transport.send(request, signal);
+      code = response.status;
+      return response;
+    } finally {
+      this.#metrics.requested({
+        method,
+        host: this.#host,
+        ...(code !== undefined && { code }),
+        seconds: (performance.now() - started) / 1000,
+        bytes: body?.length ?? 0,
+        retries,
+      });
     }
   }
 

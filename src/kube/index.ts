@@ -18,6 +18,8 @@ export {
 export * from "./errors.ts";
 export * from "./exec/index.ts";
 export { fingerprint } from "./fingerprint.ts";
+export { type ClientMetrics, type ClientMetricsOptions, registerClientMetrics } from "./metrics.ts";
+export { orAborted } from "./or-aborted.ts";
 export type { DirectServer } from "./transport/index.ts";
 export type {
   CallOptions,

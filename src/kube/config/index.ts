@@ -1,5 +1,6 @@
 /** Kubeconfigs and what Pods are given: from files to a connection, and back to files. */
 export { type Connection, type ConnectionOptions, connectionOf, inClusterConnection } from "./connection.ts";
+export { type DefaultConnectionOptions, defaultConnection } from "./default.ts";
 export { fileToken } from "./identity.ts";
 export { type KubeconfigSource, loadKubeconfig, type ReadText } from "./load.ts";
 export {

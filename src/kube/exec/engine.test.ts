@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ManualClock } from "#lib/clock";
 import { createRegistry } from "#lib/metrics";
+import { eventually } from "../../../test/support/eventually.ts";
 import {
   createExecEngine,
   EXEC_V1,
@@ -76,21 +77,15 @@ async function isAlive(pid: number): Promise<boolean> {
   return stat !== "" && !/^\d+ \(.*\) Z/.test(stat);
 }
 
-async function pidIn(file: string): Promise<number> {
-  let text = "";
-  for (let tries = 0; text === "" && tries < 2_000; tries++) {
-    text = await readFile(join(folder, file), "utf8").catch(() => "");
-    if (text === "") await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  return Number(text);
+function pidIn(file: string): Promise<number> {
+  return eventually(async () => {
+    const text = await readFile(join(folder, file), "utf8");
+    expect(text).not.toBe("");
+    return Number(text);
+  });
 }
 
-async function untilGone(pid: number): Promise<void> {
-  for (let tries = 0; (await isAlive(pid)) && tries < 2_000; tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  expect(await isAlive(pid)).toBe(false);
-}
+const untilGone = (pid: number) => eventually(async () => expect(await isAlive(pid)).toBe(false));
 
 describe("a plugin", () => {
   it("gives a token", async () => {

@@ -21,14 +21,19 @@ const LARGEST_OBJECT = 3 * 1024 * 1024;
 /** Lists within lists; nobody writes more. */
 const DEEPEST_LIST = 8;
 
+export interface ManifestOptions {
+  /** Whether an object may have only a generateName, because somebody names it before it is applied. */
+  readonly generatedNames?: boolean;
+}
+
 /** The objects in a text; lists stand for what they hold. */
-export function manifestsIn(text: string, file: string): Manifests {
+export function manifestsIn(text: string, file: string, options: ManifestOptions = {}): Manifests {
   const manifests: Manifest[] = [];
   const problems: string[] = [];
   for (const [index, { line, value, problem }] of parseDocuments(text).entries()) {
     const source = `${file}, document ${index + 1}, line ${line}`;
     if (problem !== undefined) problems.push(`${source}: ${problem}`);
-    else collect(value, source, { manifests, problems }, 0);
+    else collect(value, source, { manifests, problems, options }, 0);
   }
   return { manifests, problems };
 }
@@ -36,7 +41,7 @@ export function manifestsIn(text: string, file: string): Manifests {
 function collect(
   value: unknown,
   source: string,
-  into: { manifests: Manifest[]; problems: string[] },
+  into: { manifests: Manifest[]; problems: string[]; options: ManifestOptions },
   depth: number,
 ): void {
   if (isObject(value) && isList(value)) {
@@ -51,7 +56,7 @@ function collect(
   }
   const object = value as DynamicObject;
   const size = stringifyJson(value).length;
-  const problem = problemOf(value) ?? (size > LARGEST_OBJECT ? tooLarge(object, size) : undefined);
+  const problem = problemOf(value, into.options) ?? (size > LARGEST_OBJECT ? tooLarge(object, size) : undefined);
   if (problem !== undefined) into.problems.push(`${source}: ${problem}`);
   else into.manifests.push({ object, source });
 }
@@ -69,23 +74,24 @@ function withKindOf({ apiVersion, kind }: ListLike, item: unknown): unknown {
 }
 
 /** Why a value is no object that can be applied; undefined when it is one. */
-export function problemOf(value: unknown): string | undefined {
+export function problemOf(value: unknown, { generatedNames = false }: ManifestOptions = {}): string | undefined {
   if (!isObject(value)) return "it is no object";
   const { apiVersion, kind, metadata } = value;
   if (typeof kind !== "string" || kind === "") return "it has no kind";
   if (typeof apiVersion !== "string" || !/^(?:[^/\s]+\/)?[^/\s]+$/.test(apiVersion)) return `${kind} has no apiVersion`;
   if (!isObject(metadata)) return `${kind} has no metadata`;
   const { name, generateName, namespace } = metadata;
-  if (typeof name !== "string" || name === "") {
+  const isGenerated = generatedNames && typeof generateName === "string" && generateName !== "" && name === undefined;
+  if (!isGenerated && (typeof name !== "string" || name === "")) {
     return generateName === undefined
       ? `${kind} has no name`
       : `${kind} has only a generateName (${String(generateName)}); what is applied again and again needs a name`;
   }
   if (namespace !== undefined && namespace !== null && typeof namespace !== "string") {
-    return `${kind} ${name} has a namespace that is no text`;
+    return `${kind} ${String(name ?? generateName)} has a namespace that is no text`;
   }
   const odd = oddField(metadata);
-  return odd === undefined ? undefined : `${kind} ${name} has ${odd}`;
+  return odd === undefined ? undefined : `${kind} ${String(name ?? generateName)} has ${odd}`;
 }
 
 /** Fields of the metadata that are read here before a server has checked them. */

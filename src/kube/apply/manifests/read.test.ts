@@ -112,6 +112,13 @@ describe("objects", () => {
     ]);
   });
 
+  it("may have only a generateName where somebody names them later", () => {
+    const text = "{kind: Job, apiVersion: batch/v1, metadata: {generateName: j-}}";
+    expect(manifestsIn(text, "f", { generatedNames: true })).toMatchObject({ problems: [], manifests: [{}] });
+    const nameless = text.replace("generateName: j-", "");
+    expect(manifestsIn(nameless, "f", { generatedNames: true }).problems).toEqual([expect.stringContaining("no name")]);
+  });
+
   it("that no server would take for their size are refused here", () => {
     const text = `${configMap("huge")}data: {k: "${"x".repeat(3 * 1024 * 1024)}"}\n`;
     expect(manifestsIn(text, "f").problems).toEqual([expect.stringContaining("no server takes more than 3145728")]);
