@@ -1,14 +1,14 @@
 /** One controller at work: from its triggers to its reconciles, and what becomes of those that fail. */
+import { randomUUID } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
 import { type Backoff, createQueue, Priority, type Queue, type Taken } from "#lib/queue";
 import { aborted, sharedAbort } from "./abort.ts";
-import { type Failure, failureOf } from "./failure.ts";
-import { isClusterName, splitClusterKey } from "./fleet/cluster-key.ts";
-import type { ClusterKey } from "./fleet/types.ts";
+import { type Failure, failureOf, isTransportFailure } from "./failure.ts";
+import { clusterIn, keyFields, removalKey, removedIn } from "./key-fields.ts";
 import type { ControllerMeter, RuntimeMetrics } from "./metrics.ts";
-import type { Controller, Fillable, Outcome } from "./types.ts";
+import { type Controller, done, type Fillable, type Outcome, type ReconcileContext } from "./types.ts";
 
 /** How a reconcile may end. */
 export type ReconcileResult = "success" | "requeue_after" | Failure;
@@ -16,13 +16,18 @@ export type ReconcileResult = "success" | "requeue_after" | Failure;
 /** One reconcile, told when it has ended. */
 export interface ReconcileRecord {
   readonly controller: string;
+  readonly reconcileId: string;
   readonly key: string;
   /** The cluster that the key names, if it names one. */
   readonly cluster?: string;
+  /** Whether that cluster had left by the end. */
+  readonly hasLeft?: boolean;
   readonly result: ReconcileResult;
   readonly error?: unknown;
   /** Milliseconds until the key comes again by itself. */
   readonly retryIn?: number;
+  /** Whether the key waits until its cluster answers again. */
+  readonly parked?: boolean;
   /** Whether it was called off because it took too long. */
   readonly timedOut?: boolean;
   /** Milliseconds that it took. */
@@ -38,7 +43,17 @@ export interface ControllerRunOptions {
   readonly metrics?: RuntimeMetrics;
   /** Milliseconds that running reconciles have to end; 30 s unless told, none for 0, any number if negative. */
   readonly grace?: number;
+  /** How clusters stand, if there are any. */
+  readonly clusters?: ClusterStanding;
 }
+
+export interface ClusterStanding {
+  /** Whether calls to it do not come through, so that nobody tries any more. */
+  isCutOff(cluster: string): boolean;
+  isKnown(cluster: string): boolean;
+}
+
+const NO_CLUSTERS: ClusterStanding = { isCutOff: () => false, isKnown: () => false };
 
 /** Why reconciles are called off whose cluster has left. */
 class ClusterLeft extends Error {
@@ -61,6 +76,8 @@ interface Work {
 
 /** A reconcile that takes longer hangs on something that will not come. */
 const RECONCILE_DEADLINE = 5 * 60_000;
+/** A reconcile on a cluster that takes longer gives its place to another. */
+const LENT_AFTER = 1_000;
 /** How long running reconciles may take to end when everything ends; kubelets kill after 30 s too. */
 const GRACE = 30_000;
 /** Milliseconds of work between two turns of the event loop. */
@@ -77,8 +94,10 @@ export class ControllerRun {
   readonly #queue: Queue<string>;
   readonly #meter: ControllerMeter | undefined;
   readonly #working = new Map<string, Work>();
+  readonly #workers = new Set<Promise<void>>();
   readonly #grace: number;
   readonly #concurrency: number;
+  readonly #clusters: ClusterStanding;
   #filled = false;
   #started = false;
   #lastBreath = 0;
@@ -91,12 +110,14 @@ export class ControllerRun {
     this.#log = log.with({ controller: controller.name });
     this.#observe = observe;
     this.#grace = grace;
+    this.#clusters = options.clusters ?? NO_CLUSTERS;
     this.#concurrency = concurrency;
     this.#meter = metrics?.measure({ name: controller.name, concurrency, queue: () => this.#queue });
     this.#queue = createQueue({
       clock,
       // No cluster, however slow it answers, may keep all workers waiting.
       groupLimit: Math.max(1, Math.floor(concurrency / 4)),
+      partOf: (key) => keyFields(key).namespace,
       ...(backoff && { backoff }),
       ...(this.#meter && { observer: this.#meter.queue }),
     });
@@ -141,10 +162,10 @@ export class ControllerRun {
         subscriptions.push(trigger.subscribe((key, { initial = false } = {}) => this.#enqueue(key, initial)));
       }
       this.#started = true;
-      const workers = Promise.all(Array.from({ length: this.#concurrency }, () => this.#work()));
+      for (let worker = 0; worker < this.#concurrency; worker++) this.#hire();
       await aborted(signal);
       this.#queue.shutdown();
-      await this.#finish(workers, signal);
+      await this.#finish(signal);
     } finally {
       this.#queue.shutdown();
       for (const unsubscribe of subscriptions) unsubscribe();
@@ -152,12 +173,21 @@ export class ControllerRun {
     }
   }
 
-  /** Forgets everything about a cluster that has left, and calls off what is being done there. */
-  removeCluster(cluster: string): void {
+  /**
+   * Forgets everything about a cluster that has left, and calls off what is being done there. One that has left for
+   * good is told to the controller.
+   */
+  removeCluster(cluster: string, isForGood: boolean): void {
     this.#queue.removeGroup(cluster);
+    if (isForGood && this.#controller.clusterRemoved) this.#queue.add(removalKey(cluster));
     for (const work of this.#working.values()) {
       if (work.cluster === cluster) work.abort.abort(new ClusterLeft(`cluster ${cluster} has left`));
     }
+  }
+
+  /** A cluster answers again: what waited for that is done now. */
+  resumeCluster(cluster: string): void {
+    this.#queue.resume(cluster);
   }
 
   #enqueue(key: string, initial: boolean): void {
@@ -180,9 +210,15 @@ export class ControllerRun {
     return !signal.aborted;
   }
 
+  #hire(): void {
+    const worker = this.#work().finally(() => this.#workers.delete(worker));
+    this.#workers.add(worker);
+  }
+
+  /** Works until the queue is shut down, or until somebody has taken its place. */
   async #work(): Promise<void> {
     for (let taken = await this.#queue.get(); taken; taken = await this.#queue.get()) {
-      await this.#reconcile(taken);
+      if (await this.#reconcile(taken)) return;
       await this.#breathe();
     }
   }
@@ -194,26 +230,25 @@ export class ControllerRun {
     this.#lastBreath = performance.now();
   }
 
-  async #reconcile(taken: Taken<string>): Promise<void> {
-    const { item: key, group: cluster } = taken;
-    const { deadline = RECONCILE_DEADLINE } = this.#controller;
-    const log = this.#log.with({ ...(cluster !== undefined && { cluster }), key });
+  /** Answers whether it took so long that another worker has taken over. */
+  async #reconcile(taken: Taken<string>): Promise<boolean> {
+    const { item: key } = taken;
+    const cluster = taken.group ?? removedIn(key);
+    const reconcileId = randomUUID();
+    const log = this.#log.with({ ...keyFields(key), reconcileID: reconcileId });
     const abort = sharedAbort();
-    const cancel = this.#clock.after(deadline, () => {
-      log.warn("reconcile takes too long and is called off");
-      abort.abort(new DeadlineExceeded(`the reconcile took longer than ${deadline / 1000} s`));
-    });
-    this.#working.set(key, { cluster, abort });
+    const watch = this.#watchOver(taken, abort, log);
+    this.#working.set(key, { cluster: taken.group, abort });
     this.#meter?.began();
     const start = this.#clock.now().getTime();
     let end: End;
     try {
-      const outcome = await this.#controller.reconcile(key, { signal: abort.signal, log });
+      const outcome = await this.#call(key, { signal: abort.signal, log, reconcileId });
       end = hasLeft(abort.signal) ? { result: "success" } : this.#succeeded(taken, outcome);
     } catch (error) {
       end = hasLeft(abort.signal) ? { result: "error", error } : this.#failed(taken, error, log);
     } finally {
-      cancel();
+      watch.end();
       this.#working.delete(key);
     }
     const duration = this.#clock.now().getTime() - start;
@@ -221,12 +256,45 @@ export class ControllerRun {
     this.#queue.done(key);
     this.#told({
       controller: this.name,
+      reconcileId,
       key,
       ...(cluster !== undefined && { cluster }),
+      ...((taken.group !== cluster || hasLeft(abort.signal)) && { hasLeft: true }),
       duration,
       ...end,
       ...(timedOut && { timedOut }),
     });
+    return watch.isLent;
+  }
+
+  async #call(key: string, context: ReconcileContext): Promise<Outcome> {
+    const removed = removedIn(key);
+    if (removed === undefined) return this.#controller.reconcile(key, context);
+    if (this.#clusters.isKnown(removed)) return done;
+    return this.#controller.clusterRemoved?.(removed, context) ?? done;
+  }
+
+  /** Lends the place of a reconcile that waits for its cluster, and calls it off when it takes too long. */
+  #watchOver({ group }: Taken<string>, abort: AbortController, log: Logger): { end(): void; readonly isLent: boolean } {
+    const { deadline = RECONCILE_DEADLINE } = this.#controller;
+    const callOff = () => {
+      log.warn("reconcile takes too long and is called off");
+      abort.abort(new DeadlineExceeded(`the reconcile took longer than ${deadline / 1000} s`));
+    };
+    let isLent = false;
+    const lend = () => {
+      isLent = true;
+      this.#hire();
+      cancel = this.#clock.after(deadline - LENT_AFTER, callOff);
+    };
+    const mayLend = group !== undefined && deadline > LENT_AFTER;
+    let cancel = mayLend ? this.#clock.after(LENT_AFTER, lend) : this.#clock.after(deadline, callOff);
+    return {
+      end: () => cancel(),
+      get isLent() {
+        return isLent;
+      },
+    };
   }
 
   #told(record: ReconcileRecord): void {
@@ -247,6 +315,13 @@ export class ControllerRun {
   }
 
   #failed({ item: key, ...kept }: Taken<string>, error: unknown, log: Logger): End {
+    const { group } = kept;
+    if (group !== undefined && this.#clusters.isCutOff(group) && isTransportFailure(error)) {
+      this.#queue.park(group);
+      this.#queue.add(key, kept);
+      log.debug("the cluster does not answer; the key waits until it does", { error });
+      return { result: "error", error, parked: true };
+    }
     const result = failureOf(error);
     if (result === "terminal") {
       this.#queue.forget(key);
@@ -260,7 +335,7 @@ export class ControllerRun {
   }
 
   /** Lets what is running end by itself, and calls it off when it takes too long. */
-  async #finish(workers: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  async #finish(signal: AbortSignal): Promise<void> {
     const grace = signal.reason instanceof AtOnce ? 0 : this.#grace;
     if (grace === 0) return this.#callOff();
     let cancel = () => {};
@@ -271,7 +346,7 @@ export class ControllerRun {
         resolve();
       });
     });
-    await Promise.race([workers, late]);
+    await Promise.race([Promise.all(this.#workers), late]);
     cancel();
   }
 
@@ -283,15 +358,10 @@ export class ControllerRun {
 }
 
 /** How a reconcile ended, before it is told. */
-type End = Pick<ReconcileRecord, "result" | "error" | "retryIn">;
+type End = Pick<ReconcileRecord, "result" | "error" | "retryIn" | "parked">;
 
 function hasLeft(signal: AbortSignal): boolean {
   return signal.reason instanceof ClusterLeft;
-}
-
-/** The cluster that a key names. What could be a cluster's name itself, or is nothing, names none. */
-function clusterIn(key: string): string | undefined {
-  return key === "" || isClusterName(key) ? undefined : splitClusterKey(key as ClusterKey).cluster;
 }
 
 function groupOf(cluster: string | undefined): { group?: string } {

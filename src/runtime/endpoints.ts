@@ -6,8 +6,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { METRICS_CONTENT_TYPE, type Registry } from "#lib/metrics";
 
-/** Throws, or rejects, when something is wrong. */
-export type Check = () => void | Promise<void>;
+/** Throws, or rejects, when something is wrong. What it answers is told to whoever asks for details, so no secrets. */
+export type Check = () => Said | Promise<Said>;
+// biome-ignore lint/suspicious/noConfusingVoidType: most checks have nothing to say
+type Said = string | void;
 /** By name, which appears in the detail and as a path below the endpoint. */
 export type Checks = Readonly<Record<string, Check>>;
 
@@ -22,6 +24,8 @@ export interface EndpointOptions {
   readonly readyz?: Checks;
   /** Shown under `/metrics`. */
   readonly registry?: Registry;
+  /** Hears where they are, once they are there. */
+  readonly onListening?: (port: number) => void;
 }
 
 export interface Endpoints {
@@ -42,9 +46,11 @@ export async function serveEndpoints(options: EndpointOptions): Promise<Endpoint
       resolve();
     });
   });
+  const bound = (server.address() as AddressInfo).port; // listening on a port, it has such an address
+  options.onListening?.(bound);
   let closed: Promise<void> | undefined;
   return {
-    port: (server.address() as AddressInfo).port, // listening on a port, it has such an address
+    port: bound,
     close() {
       closed ??= closeServer(server);
       return closed;
@@ -78,7 +84,7 @@ async function answer(options: EndpointOptions, request: IncomingMessage, respon
 
 async function sayOne(check: Check | undefined, response: ServerResponse): Promise<void> {
   if (!check) return say(response, 404, "404 page not found\n");
-  const isFine = await passes(check);
+  const { isFine } = await verdictOf(check);
   say(response, isFine ? 200 : 500, isFine ? "ok" : "internal server error: reason withheld\n");
 }
 
@@ -93,7 +99,8 @@ async function sayAll(
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(async ([name, check]) => {
         if (excluded.has(name)) return `[+]${name} excluded: ok\n`;
-        return (await passes(check)) ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`;
+        const { isFine, detail } = await verdictOf(check);
+        return isFine ? `[+]${name} ok${detail && `: ${detail}`}\n` : `[-]${name} failed: reason withheld\n`;
       }),
   );
   const failed = lines.some((line) => line.startsWith("[-]"));
@@ -109,12 +116,11 @@ async function sayAll(
 }
 
 /** Why it does not pass stays here: whoever may ask this need not be one who may know. */
-async function passes(check: Check): Promise<boolean> {
+async function verdictOf(check: Check): Promise<{ isFine: boolean; detail: string }> {
   try {
-    await check();
-    return true;
+    return { isFine: true, detail: (await check()) ?? "" };
   } catch {
-    return false;
+    return { isFine: false, detail: "" };
   }
 }
 

@@ -1,4 +1,4 @@
-import { isAlreadyExists, isConflict } from "#kube";
+import { isAlreadyExists, isConflict, isNetworkError, isTimeout } from "#kube";
 import { Terminal } from "./types.ts";
 
 export type Failure = "conflict" | "terminal" | "error";
@@ -22,4 +22,12 @@ export function failureOf(error: unknown, depth = MAX_DEPTH): Failure {
     return kinds.has("conflict") ? "conflict" : "terminal";
   }
   return error.cause === undefined ? "error" : failureOf(error.cause, depth - 1);
+}
+
+/** Whether a call did not come through, be it among several failures: nothing is known of what was asked for. */
+export function isTransportFailure(error: unknown, depth = MAX_DEPTH): boolean {
+  if (isNetworkError(error) || isTimeout(error)) return true;
+  if (depth === 0 || !(error instanceof Error)) return false;
+  const inner = error instanceof AggregateError ? error.errors : error.cause === undefined ? [] : [error.cause];
+  return inner.some((each) => isTransportFailure(each, depth - 1));
 }

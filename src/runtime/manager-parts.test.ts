@@ -2,150 +2,22 @@
 import { describe, expect, it } from "vitest";
 import { Lease } from "#api/coordination";
 import { ManualClock } from "#lib/clock";
-import { createLogger, silentLog } from "#lib/log";
+import { silentLog } from "#lib/log";
 import { createRegistry } from "#lib/metrics";
-import { fakeCluster, startControllers } from "../../test/support/index.ts";
+import { fakeCluster } from "../../test/support/index.ts";
+import { startManager as start, until } from "../../test/support/managed.ts";
 import { aborted } from "./abort.ts";
 import {
   again,
   atStart,
   type Controller,
-  clusterKey,
   createElection,
   createManager,
   createRuntimeMetrics,
   done,
   LeadershipLost,
-  type Manager,
-  type ManagerOptions,
-  type ReconcileRecord,
   Terminal,
-  type Trigger,
 } from "./index.ts";
-
-/** Turns of the event loop, until something is so. */
-async function until(condition: () => boolean): Promise<void> {
-  do await new Promise((resolve) => setImmediate(resolve));
-  while (!condition());
-}
-
-/** A trigger that the test pulls. */
-function handle(): Trigger<string> & { pull(...keys: string[]): void } {
-  let enqueue: (key: string) => void = () => {};
-  return {
-    subscribe(next) {
-      enqueue = next;
-      return () => {};
-    },
-    pull(...keys) {
-      for (const key of keys) enqueue(key);
-    },
-  };
-}
-
-function start(options: Partial<ManagerOptions> & { controllers: readonly Controller[] }) {
-  const clock = new ManualClock();
-  const stop = new AbortController();
-  const records: ReconcileRecord[] = [];
-  const manager: Manager = createManager({ clock, log: silentLog, observe: (r) => records.push(r), ...options });
-  const outcome = manager.run(stop.signal).then(
-    () => "ended",
-    (error: unknown) => error,
-  );
-  return { clock, manager, outcome, records, stop: () => stop.abort() };
-}
-
-describe("keys of many clusters", () => {
-  const hot = (n: number) => clusterKey("hot", `k${n}`);
-
-  it("take turns by cluster, and no cluster takes more than a quarter of the workers", async () => {
-    const trigger = handle();
-    const begun: string[] = [];
-    const ends: (() => void)[] = [];
-    const controller: Controller = {
-      name: "fair",
-      triggers: [trigger],
-      concurrency: 8,
-      async reconcile(key) {
-        begun.push(key);
-        await new Promise<void>((resolve) => ends.push(resolve));
-        return done;
-      },
-    };
-    const running = start({ controllers: [controller] });
-    await until(() => running.manager.idle);
-    trigger.pull(hot(0), hot(1), hot(2), hot(3), clusterKey("calm", "x"), "without-a-cluster");
-    await until(() => begun.length === 4);
-    expect(begun).toEqual([hot(0), hot(1), clusterKey("calm", "x"), "without-a-cluster"]);
-    for (const end of ends.splice(0)) end();
-    await until(() => begun.length === 6);
-    for (const end of ends.splice(0)) end();
-    await until(() => running.manager.idle);
-    expect(running.records.map(({ cluster }) => cluster)).toEqual(["hot", "hot", "calm", undefined, "hot", "hot"]);
-    running.stop();
-    expect(await running.outcome).toBe("ended");
-  });
-
-  it("go when their cluster goes: those that wait are dropped, those at work are called off and not retried", async () => {
-    const trigger = handle();
-    let leave: (name: string) => void = () => {};
-    const fleet = {
-      onRemoved(listener: (name: string) => void) {
-        leave = listener;
-        return () => {};
-      },
-    };
-    const begun: string[] = [];
-    const controller: Controller = {
-      name: "leaving",
-      triggers: [trigger],
-      concurrency: 4,
-      async reconcile(key, { signal }) {
-        begun.push(key);
-        if (key !== hot(0)) return again(60_000);
-        await aborted(signal);
-        throw signal.reason;
-      },
-    };
-    const running = start({ controllers: [controller], fleet });
-    await until(() => running.manager.idle);
-    trigger.pull(hot(0), hot(1), clusterKey("calm", "x"));
-    await until(() => begun.includes(clusterKey("calm", "x")));
-    leave("hot");
-    await until(() => running.manager.idle);
-    running.clock.advance(3_600_000);
-    await until(() => running.manager.idle && begun.length === 3);
-    expect(begun).toEqual([hot(0), clusterKey("calm", "x"), clusterKey("calm", "x")]);
-    const left = running.records.find(({ key }) => key === hot(0));
-    expect(left).toMatchObject({ result: "error", cluster: "hot" });
-    expect(left?.retryIn).toBeUndefined();
-    running.stop();
-    await running.outcome;
-  });
-
-  it("are named in every line with their cluster and controller", async () => {
-    const clock = new ManualClock();
-    const lines: Record<string, unknown>[] = [];
-    const write = (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>);
-    const log = createLogger({ level: "info", format: "json", clock, write });
-    const controller: Controller = {
-      name: "talking",
-      triggers: [atStart(clusterKey("spoke", "ns/a"))],
-      async reconcile(_, context) {
-        context.log.info("looking");
-        throw new Terminal("hopeless");
-      },
-    };
-    const running = startControllers([controller], { clock, log });
-    await running.quiet();
-    await running.stop();
-    const said = { controller: "talking", cluster: "spoke", key: "spoke|ns/a" };
-    expect(lines).toMatchObject([
-      { message: "looking", ...said },
-      { message: "cannot be done until somebody changes something", error: "hopeless", ...said },
-    ]);
-  });
-});
 
 describe("a deadline of a controller's own", () => {
   it("calls its reconciles off, which is told", async () => {
@@ -287,6 +159,7 @@ describe("metrics", () => {
       .filter((line) => !line.startsWith("#") && !line.includes("_bucket"));
     const queue = 'name="c",controller="c"';
     expect(series.filter(Boolean)).toEqual([
+      'capstan_parked_keys{controller="c"} 0',
       'controller_runtime_active_workers{controller="c"} 0',
       'controller_runtime_max_concurrent_reconciles{controller="c"} 3',
       'controller_runtime_reconcile_errors_total{controller="c"} 0',

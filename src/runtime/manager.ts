@@ -3,10 +3,10 @@ import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
 import type { Backoff } from "#lib/queue";
 import { sharedAbort } from "./abort.ts";
-import { AtOnce, ControllerRun, type ReconcileRecord } from "./controller-run.ts";
+import { AtOnce, type ClusterStanding, ControllerRun, type ReconcileRecord } from "./controller-run.ts";
 import { type EndpointOptions, type Endpoints, serveEndpoints } from "./endpoints.ts";
 import type { EventRecorder } from "./events.ts";
-import type { Fleet } from "./fleet/types.ts";
+import type { Fleet, MemberState, MemberStatus } from "./fleet/types.ts";
 import type { Election } from "./leader-election.ts";
 import type { RuntimeMetrics } from "./metrics.ts";
 import type { Controller } from "./types.ts";
@@ -26,11 +26,17 @@ export interface ManagerOptions {
   readonly election?: Election;
   /** Where to show health, readiness and metrics. Readiness includes that all caches are filled. */
   readonly endpoints?: EndpointOptions;
-  /** Clusters that leave take their keys with them. */
-  readonly fleet?: Pick<Fleet, "onRemoved">;
+  /**
+   * Clusters that leave take their keys with them, and keys of clusters that do not answer wait until they do.
+   * Readiness includes that all clusters are known that there are.
+   */
+  readonly fleet?: ManagedFleet;
   /** Closed at the very end, when nobody has anything more to tell. */
   readonly recorder?: EventRecorder;
 }
+
+/** What a manager must know of clusters. */
+export type ManagedFleet = Pick<Fleet, "onRemoved" | "onChange" | "stateOf" | "members" | "whenListed">;
 
 /** Controllers that live and end together. */
 export interface Manager {
@@ -47,8 +53,6 @@ export interface Manager {
   readonly idle: boolean;
   /** Where the endpoints are, while they are. */
   readonly port: number | undefined;
-  /** Drops what is to be done on a cluster and calls off what is being done there. */
-  removeCluster(name: string): void;
 }
 
 /** A manager of controllers, whose names must differ because logs and metrics tell them apart by name. */
@@ -64,7 +68,10 @@ export function runControllers({ signal, ...options }: ManagerOptions & { signal
 class ControllerManager implements Manager {
   readonly #options: ManagerOptions;
   readonly #runs: readonly ControllerRun[];
+  /** Clusters to which no call comes through. */
+  readonly #cutOff = new Set<string>();
   #endpoints: Endpoints | undefined;
+  #isListed = false;
 
   constructor(options: ManagerOptions) {
     const { controllers, ...settings } = options;
@@ -72,7 +79,11 @@ class ControllerManager implements Manager {
     const names = controllers.map(({ name }) => name);
     const twice = names.find((name, index) => names.indexOf(name) !== index);
     if (twice !== undefined) throw new Error(`two controllers are named ${twice}`);
-    this.#runs = controllers.map((controller) => new ControllerRun({ controller, ...settings }));
+    const clusters: ClusterStanding = {
+      isCutOff: (name) => this.#cutOff.has(name),
+      isKnown: (name) => settings.fleet?.stateOf(name) !== undefined,
+    };
+    this.#runs = controllers.map((controller) => new ControllerRun({ controller, clusters, ...settings }));
   }
 
   get waiting(): string[] {
@@ -87,13 +98,9 @@ class ControllerManager implements Manager {
     return this.#endpoints?.port;
   }
 
-  removeCluster(name: string): void {
-    for (const run of this.#runs) run.removeCluster(name);
-  }
-
   async run(signal: AbortSignal): Promise<void> {
     const { endpoints, election, fleet, recorder } = this.#options;
-    const stopListening = fleet?.onRemoved((name) => this.removeCluster(name));
+    const stopListening = fleet && this.#listenTo(fleet);
     try {
       if (endpoints) this.#endpoints = await serveEndpoints(this.#withReadiness(endpoints));
       await (election ? this.#runLed(election, signal) : this.#runAll(this.#runs, signal));
@@ -104,11 +111,48 @@ class ControllerManager implements Manager {
     }
   }
 
+  /** Lets keys go, wait and come again with their clusters. The answer ends it. */
+  #listenTo(fleet: ManagedFleet): () => void {
+    const { metrics } = this.#options;
+    const look = ({ name, circuit }: Pick<MemberStatus, "name" | "circuit">) => {
+      if (circuit === "open") this.#cutOff.add(name);
+      else if (this.#cutOff.delete(name)) for (const run of this.#runs) run.resumeCluster(name);
+    };
+    const stops = [
+      fleet.onChange(look),
+      fleet.onRemoved((name, why) => {
+        this.#cutOff.delete(name);
+        for (const run of this.#runs) run.removeCluster(name, why === "removed");
+        metrics?.forgetCluster(name);
+      }),
+    ];
+    fleet.members.forEach(look);
+    void fleet.whenListed().then(() => {
+      this.#isListed = true;
+    });
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
   #withReadiness(endpoints: EndpointOptions): EndpointOptions {
     const caches = () => {
       if (this.waiting.length > 0) throw new Error(`${this.waiting.join(", ")} wait for their caches`);
     };
-    return { ...endpoints, readyz: { caches, ...endpoints.readyz } };
+    const { fleet } = this.#options;
+    const clusters = fleet && { fleet: () => this.#describe(fleet) };
+    return { ...endpoints, readyz: { caches, ...clusters, ...endpoints.readyz } };
+  }
+
+  /** A cluster that is not well makes nobody else unready: how many there are of each sort is only told. */
+  #describe({ members }: ManagedFleet): string {
+    if (!this.#isListed) throw new Error("not all clusters are known yet");
+    const counts = new Map<MemberState, number>();
+    for (const { state } of members) counts.set(state, (counts.get(state) ?? 0) + 1);
+    return [...counts]
+      .map(([state, count]) => `${count} ${state}`)
+      .sort()
+      .join(", ");
   }
 
   async #closeEndpoints(): Promise<void> {

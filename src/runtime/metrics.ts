@@ -33,12 +33,20 @@ export interface RuntimeMetrics {
   measure(controller: Measured): ControllerMeter;
   /** Whether we lead in an election. */
   leading(election: string, isLeader: boolean): void;
+  /** Drops what was counted of a cluster that has left. */
+  forgetCluster(name: string): void;
+}
+
+export interface RuntimeMetricsOptions {
+  /** Counts reconciles by cluster too, which multiplies the number of series by that of clusters. */
+  readonly clusterLabel?: boolean;
 }
 
 /** The metrics of all controllers of a process; make one for each registry. */
-export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
+export function createRuntimeMetrics(registry: Registry, options: RuntimeMetricsOptions = {}): RuntimeMetrics {
+  const { clusterLabel = false } = options;
   const measured = new Map<string, Measured>();
-  const reconciles = reconcileFamilies(registry);
+  const reconciles = reconcileFamilies(registry, clusterLabel);
   const queues = queueFamilies(registry, measured);
   const leader = registry.gauge({
     name: "leader_election_master_status",
@@ -49,26 +57,35 @@ export function createRuntimeMetrics(registry: Registry): RuntimeMetrics {
   return {
     measure(controller) {
       measured.set(controller.name, controller);
-      return { queue: queues(controller.name), ...reconciles(controller) };
+      return { queue: queues(controller.name), ...reconciles.measure(controller) };
     },
     leading: (name, isLeader) => leader.set({ name }, isLeader ? 1 : 0),
+    forgetCluster: (name) => {
+      if (clusterLabel) reconciles.forgetCluster(name);
+    },
   };
 }
 
-function reconcileFamilies(registry: Registry): (controller: Measured) => Pick<ControllerMeter, "began" | "ended"> {
-  const labels = ["controller"] as const;
+interface ReconcileFamilies {
+  measure(controller: Measured): Pick<ControllerMeter, "began" | "ended">;
+  forgetCluster(name: string): void;
+}
+
+function reconcileFamilies(registry: Registry, clusterLabel: boolean): ReconcileFamilies {
+  type Label = "controller" | "cluster";
+  const labels: readonly Label[] = clusterLabel ? ["controller", "cluster"] : ["controller"];
   const counter = (name: string, help: string) =>
-    registry.counter({ name: `controller_runtime_${name}`, help, labels });
-  const total = registry.counter({
+    registry.counter<Label>({ name: `controller_runtime_${name}`, help, labels });
+  const total = registry.counter<Label | "result">({
     name: "controller_runtime_reconcile_total",
     help: "Reconciles by how they ended.",
-    labels: ["controller", "result"],
+    labels: [...labels, "result"],
   });
   const errors = counter("reconcile_errors_total", "Reconciles that failed.");
   const terminal = counter("terminal_reconcile_errors_total", "Reconciles that failed and are not tried again.");
   const panics = counter("reconcile_panics_total", "Reconciles that failed by a mistake in the program.");
   const timeouts = counter("reconcile_timeouts_total", "Reconciles that were called off because they took too long.");
-  const time = registry.histogram({
+  const time = registry.histogram<Label>({
     name: "controller_runtime_reconcile_time_seconds",
     help: "How long reconciles took.",
     labels,
@@ -77,33 +94,39 @@ function reconcileFamilies(registry: Registry): (controller: Measured) => Pick<C
   const most = registry.gauge({
     name: "controller_runtime_max_concurrent_reconciles",
     help: "How many reconciles may run at once.",
-    labels,
+    labels: ["controller"],
   });
   const active = registry.gauge({
     name: "controller_runtime_active_workers",
     help: "How many reconciles run now.",
-    labels,
+    labels: ["controller"],
   });
 
-  return ({ name: controller, concurrency }) => {
-    const of = { controller };
-    for (const result of RESULTS) total.increment({ controller, result }, 0);
-    for (const family of [errors, terminal, panics, timeouts]) family.increment(of, 0);
-    time.initialise(of);
-    active.set(of, 0);
-    most.set(of, concurrency);
-    return {
-      began: () => active.add(of, 1),
-      ended(record) {
-        active.add(of, -1);
-        total.increment({ controller, result: resultOf(record) });
-        time.observe(of, record.duration / 1000);
-        if (resultOf(record) === "error") errors.increment(of);
-        if (record.result === "terminal") terminal.increment(of);
-        if (isMistake(record.error)) panics.increment(of);
-        if (record.timedOut) timeouts.increment(of);
-      },
-    };
+  return {
+    measure({ name: controller, concurrency }) {
+      const none = { controller, cluster: "" };
+      for (const result of RESULTS) total.increment({ ...none, result }, 0);
+      for (const family of [errors, terminal, panics, timeouts]) family.increment(none, 0);
+      time.initialise(none);
+      active.set({ controller }, 0);
+      most.set({ controller }, concurrency);
+      return {
+        began: () => active.add({ controller }, 1),
+        ended(record) {
+          const of = { controller, cluster: record.hasLeft ? "" : (record.cluster ?? "") };
+          active.add({ controller }, -1);
+          total.increment({ ...of, result: resultOf(record) });
+          time.observe(of, record.duration / 1000);
+          if (resultOf(record) === "error") errors.increment(of);
+          if (record.result === "terminal") terminal.increment(of);
+          if (isMistake(record.error)) panics.increment(of);
+          if (record.timedOut) timeouts.increment(of);
+        },
+      };
+    },
+    forgetCluster(cluster) {
+      for (const family of [total, errors, terminal, panics, timeouts, time]) family.forget({ cluster });
+    },
   };
 }
 
@@ -146,6 +169,14 @@ function queueFamilies(registry: Registry, measured: Map<string, Measured>): (na
     help: "For how long the oldest of the items that are being worked on has been worked on.",
     labels,
     read: () => all((of, queue) => [{ labels: of, value: Math.max(0, ...queue.runningFor()) / 1000 }]),
+  });
+
+  registry.computed({
+    type: "gauge",
+    name: "capstan_parked_keys",
+    help: "How many items are ready, but wait until their cluster answers again.",
+    labels: ["controller"],
+    read: () => all(({ controller }, queue) => [{ labels: { controller }, value: queue.parked }]),
   });
 
   return (name) => {

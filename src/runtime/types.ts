@@ -89,20 +89,31 @@ export interface Controller<K extends string = string> {
   readonly triggers: readonly Trigger<K>[];
   /** Caches that are read but trigger nothing; they too are filled before the first reconcile. */
   readonly reads?: readonly Fillable[];
-  /** How many keys are worked on at once; 1 unless told. */
+  /**
+   * How many keys are worked on at once; 1 unless told. A key of a cluster that takes longer than a second counts no
+   * more, but against the limit of its own cluster: others need not wait for a cluster that does not answer.
+   */
   readonly concurrency?: number;
   /** Milliseconds after which a reconcile is called off; five minutes unless told. */
   readonly deadline?: number;
   /** Whether it works although another process leads: for what every process does for itself. */
   readonly isUnled?: boolean;
   reconcile(key: K, context: ReconcileContext): Promise<Outcome>;
+  /**
+   * Called after a cluster of the fleet has left for good, for what is kept elsewhere because of it; retried like a
+   * reconcile, and left out if the cluster has come back by then. Nobody calls it for clusters that left while the
+   * program did not run.
+   */
+  clusterRemoved?(cluster: string, context: ReconcileContext): Promise<Outcome>;
 }
 
 export interface ReconcileContext {
   /** Fires when the reconcile has taken too long, or must end because everything does. */
   readonly signal: AbortSignal;
-  /** Says the controller, the key, and the cluster if the key names one, with every line. */
+  /** Says the controller, the object, its cluster if the key names one, and the reconcile with every line. */
   readonly log: Logger;
+  /** Tells this reconcile from all others, in logs here and wherever it is passed on to. */
+  readonly reconcileId: string;
 }
 
 /** What a reconcile says at its end. An error thrown means: again, later and later. */

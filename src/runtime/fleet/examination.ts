@@ -1,7 +1,7 @@
 /** Looking whether a server is there, whether it is well, and which one it is. */
 import { Namespace } from "#api/core";
 import { type Client, isForbidden, isKubeError, isNotFound } from "#kube";
-import type { WatchState } from "./member-cluster.ts";
+import type { Copy } from "./member-cluster.ts";
 import { FleetReason, type Unreachable } from "./types.ts";
 
 /** A server that does not answer so small a question by then would not be of use. */
@@ -23,8 +23,8 @@ export async function identityOf(client: Client, signal: AbortSignal): Promise<s
 }
 
 /** A stream that is alive, on a connection that is pinged, proves more than a question, and costs nothing. */
-export function isFollowing(watches: readonly WatchState[]): boolean {
-  return watches.some(({ state }) => state === "following");
+export function isFollowing(copies: readonly Copy[]): boolean {
+  return copies.some(({ state }) => state === "following");
 }
 
 /** Throws unless the server says that it is ready. That it does not let us ask is no sign of illness. */

@@ -50,12 +50,13 @@ interface TriggerParts<T extends KubeObject, K extends string> {
  * everything there is asked for again, and whatever was asked for meanwhile and has gone since.
  */
 function fleetTrigger<T extends KubeObject, K extends string>(parts: TriggerParts<T, K>): Trigger<ClusterKey<K>> {
-  const { fleet, cache, copyOn, key, options: { after = [], ...filter } = {} } = parts;
+  const { fleet, cache, copyOn, key, options: { after = [], when = () => true } = {} } = parts;
   return {
     cache,
     subscribe(enqueue) {
       /** By cluster: asks for everything there. */
       const recoveries = new Map<string, () => void>();
+      const unwell = new Set<string>();
 
       const follow = async (cluster: Cluster, gone: AbortSignal) => {
         await Promise.all([cache, ...after].map((each) => each.filledOn(cluster)));
@@ -64,23 +65,28 @@ function fleetTrigger<T extends KubeObject, K extends string>(parts: TriggerPart
         const copy = copyOn(cluster);
         const keysOf = (object: T) => keysOn(name, key(object, name));
         const missed = new Set<ClusterKey<K>>();
-        const unsubscribe = copy.keyedBy(keysOf, filter).subscribe((each, how) => {
+        const unsubscribe = copy.keyedBy(keysOf, { when }).subscribe((each, how) => {
           if (fleet.stateOf(name) !== "Engaged") missed.add(each);
           enqueue(each, how);
         });
         recoveries.set(name, () => {
-          const all = new Set([...missed, ...copy.list().flatMap(keysOf)]);
+          const wanted = copy.list().filter((object) => when(undefined, object));
+          const all = new Set([...missed, ...wanted.flatMap(keysOf)]);
           missed.clear();
           for (const each of all) enqueue(each, { initial: true });
         });
         gone.addEventListener("abort", () => {
           unsubscribe();
           recoveries.delete(name);
+          unwell.delete(name);
         });
       };
 
       const stops = [
-        fleet.onChange(({ name, state }) => state === "Engaged" && recoveries.get(name)?.()),
+        fleet.onChange(({ name, state }) => {
+          if (state !== "Engaged") unwell.add(name);
+          else if (unwell.delete(name)) recoveries.get(name)?.();
+        }),
         fleet.forEach((cluster, gone) => {
           void follow(cluster, gone);
         }),

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { ConfigMap } from "#api/core";
-import type { Connection } from "#kube";
+import { type Connection, registerClientMetrics } from "#kube";
 import { type Clock, ManualClock, systemClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
+import { createRegistry } from "#lib/metrics";
 import { type CountingClock, countingClock } from "../../../test/support/counting-clock.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { type SmallServer, smallServer } from "../../../test/support/small-server.ts";
@@ -356,6 +357,49 @@ describe("what a provider says", () => {
     const fleet = running(failing, new ManualClock());
     await fleet.whenListed();
     expect(fleet.members).toEqual([]);
+  });
+});
+
+describe("requests to clusters", () => {
+  it("are counted together, by host", async () => {
+    const [east, west] = [await serverOf("a"), await serverOf("b")];
+    const registry = createRegistry();
+    const provider = staticProvider({ east: east.connection, west: west.connection });
+    const metrics = registerClientMetrics(registry);
+    const fleet = createFleet({ provider, clock: new ManualClock(), log: silentLog, metrics });
+    const stop = new AbortController();
+    const ended = fleet.run(stop.signal);
+    await engaged(fleet, "east");
+    await engaged(fleet, "west");
+    for (const { port } of [east, west]) {
+      expect(registry.text()).toContain(
+        `rest_client_requests_total{code="200",method="GET",host="127.0.0.1:${port}"} 1`,
+      );
+    }
+    stop.abort();
+    await ended;
+  });
+});
+
+describe("why a cluster left", () => {
+  it("is told with it: another server under its name, no cluster of that name, or the end of the fleet", async () => {
+    const [first, second] = [await serverOf("one"), await serverOf("two")];
+    const provider = staticProvider({ east: first.connection, west: first.connection });
+    const fleet = createFleet({ provider, clock: new ManualClock(), log: silentLog });
+    const left: string[] = [];
+    fleet.onRemoved((name, why) => left.push(`${name} ${why}`));
+    const stop = new AbortController();
+    const ended = fleet.run(stop.signal);
+    await engaged(fleet, "east");
+    await engaged(fleet, "west");
+    provider.set("east", second.connection);
+    await eventually(() => expect(left).toEqual(["east released"]));
+    provider.remove("west");
+    await eventually(() => expect(left).toEqual(["east released", "west removed"]));
+    await engaged(fleet, "east");
+    stop.abort();
+    await ended;
+    expect(left).toEqual(["east released", "west removed", "east stopped"]);
   });
 });
 

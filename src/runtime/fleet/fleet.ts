@@ -1,5 +1,6 @@
 /** Clusters that come and go while everything runs. */
 import { type Kind, type KubeObject, keyOf } from "#api/meta";
+import type { ClientMetrics } from "#kube";
 import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
 import { sharedAbort } from "../abort.ts";
@@ -10,9 +11,11 @@ import { Member, type MemberOptions } from "./member.ts";
 import { steadily } from "./steady.ts";
 import {
   type ClusterRef,
+  type Departure,
   type Fleet,
   type FleetCache,
   type FleetChange,
+  type FleetKeyedByOptions,
   type FleetProvider,
   FleetReason,
   type MemberState,
@@ -27,6 +30,8 @@ export interface FleetOptions {
   readonly provider: FleetProvider;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Counts the requests to all clusters. */
+  readonly metrics?: ClientMetrics;
   /** In [0, 1); spreads attempts and checks. */
   readonly random?: () => number;
 }
@@ -50,9 +55,10 @@ class LiveFleet implements Fleet {
   readonly #leaving = new Set<Promise<void>>();
   readonly #joiners = new Set<Joiner>();
   readonly #statusListeners = new Set<(status: MemberStatus) => void>();
-  readonly #removalListeners = new Set<(name: string) => void>();
+  readonly #removalListeners = new Set<(name: string, why: Departure) => void>();
   readonly #listed: Promise<void>;
   #markListed: () => void = () => {};
+  #isEnding = false;
 
   constructor(options: FleetOptions) {
     this.#options = options;
@@ -66,6 +72,7 @@ class LiveFleet implements Fleet {
     try {
       for await (const change of steadily(provider, signal, { clock, log })) this.#take(change);
     } finally {
+      this.#isEnding = true;
       for (const name of [...this.#members.keys()]) this.#remove(name);
       await Promise.all(this.#leaving);
     }
@@ -99,14 +106,22 @@ class LiveFleet implements Fleet {
     return fleetCache(this, kind, scope);
   }
 
-  keyedBy<K extends string>(key: (cluster: string) => K | readonly K[] | undefined): Trigger<K> {
+  keyedBy<K extends string>(
+    key: (cluster: string) => K | readonly K[] | undefined,
+    { after = [] }: Pick<FleetKeyedByOptions<KubeObject>, "after"> = {},
+  ): Trigger<K> {
     return {
       subscribe: (enqueue) => {
         const tell = (name: string, initial: boolean) => {
           const keys = key(name) ?? [];
           for (const each of typeof keys === "string" ? [keys] : keys) enqueue(each, { initial });
         };
+        const tellWhenFilled = async (cluster: Cluster, gone: AbortSignal) => {
+          await Promise.all(after.map((each) => each.filledOn(cluster)));
+          if (!gone.aborted) this.#safely(() => tell(cluster.name, true));
+        };
         const stops = [this.onChange(({ name }) => tell(name, false)), this.onRemoved((name) => tell(name, false))];
+        if (after.length > 0) stops.push(this.forEach((cluster, gone) => void tellWhenFilled(cluster, gone)));
         for (const name of this.#members.keys()) tell(name, true);
         return () => {
           for (const stop of stops) stop();
@@ -133,8 +148,8 @@ class LiveFleet implements Fleet {
     };
   }
 
-  onRemoved(listener: (name: string) => void): () => void {
-    const own = (name: string) => listener(name);
+  onRemoved(listener: (name: string, why: Departure) => void): () => void {
+    const own = (name: string, why: Departure) => listener(name, why);
     this.#removalListeners.add(own);
     return () => {
       this.#removalListeners.delete(own);
@@ -162,11 +177,12 @@ class LiveFleet implements Fleet {
   }
 
   #memberOptions(): MemberOptions {
-    const { clock, log, random = Math.random } = this.#options;
+    const { clock, log, metrics, random = Math.random } = this.#options;
     return {
       clock,
       log,
       random,
+      ...(metrics && { metrics }),
       onStatus: (status) => this.#tellStatus(status),
       onJoined: (cluster, gone) => {
         for (const joiner of [...this.#joiners]) this.#join(joiner, cluster, gone);
@@ -225,7 +241,8 @@ class LiveFleet implements Fleet {
   }
 
   #tellRemoved(name: string): void {
-    for (const listener of [...this.#removalListeners]) this.#safely(() => listener(name));
+    const why = this.#isEnding ? "stopped" : this.#members.has(name) ? "released" : "removed";
+    for (const listener of [...this.#removalListeners]) this.#safely(() => listener(name, why));
   }
 
   /** One listener that fails keeps nothing from the others. */

@@ -5,6 +5,7 @@
 export { changesFrom } from "./changes.ts";
 export { clusterKey, splitClusterKey } from "./cluster-key.ts";
 export { createFleet, type FleetOptions } from "./fleet.ts";
+export { type FleetMetricsOptions, registerFleetMetrics } from "./metrics.ts";
 export { compositeProvider } from "./providers/composite.ts";
 export { type KubeconfigFilesOptions, kubeconfigFilesProvider } from "./providers/kubeconfig-files.ts";
 export {
@@ -17,6 +18,7 @@ export { type StaticProvider, staticProvider } from "./providers/static.ts";
 export {
   type ClusterKey,
   type ClusterRef,
+  type Departure,
   type Fleet,
   type FleetCache,
   type FleetChange,
@@ -28,5 +30,6 @@ export {
   type MemberStatus,
   type Offer,
   type ReachOptions,
+  type UnfilledCopy,
   type Unreachable,
 } from "./types.ts";

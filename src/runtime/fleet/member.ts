@@ -2,14 +2,16 @@
  * One cluster of the fleet, from the first offer to its removal. It connects, looks after its health and follows
  * new offers by itself and on its own time, so that no other cluster waits for it.
  */
+import type { ClientMetrics, KubeError } from "#kube";
 import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
 import { type Backoff, backoffDelay } from "#lib/queue";
 import { pause, sharedAbort } from "../abort.ts";
 import type { Cluster } from "../types.ts";
+import { Circuit } from "./circuit.ts";
 import { within } from "./deadline.ts";
 import { askWhetherReady, identityOf, isFollowing, problemOf } from "./examination.ts";
-import { type MemberCluster, memberCluster } from "./member-cluster.ts";
+import { type MemberCluster, memberCluster, unfilledOf } from "./member-cluster.ts";
 import { sourceOf } from "./relayed-credentials.ts";
 import { type Line, openLine, type ReplaceableClient, replaceableClient, targetOf } from "./replaceable-client.ts";
 import {
@@ -18,6 +20,7 @@ import {
   type MemberState,
   type MemberStatus,
   type Offer,
+  type UnfilledCopy,
   type Unreachable,
 } from "./types.ts";
 
@@ -26,7 +29,8 @@ export interface MemberOptions {
   readonly log: Logger;
   /** In [0, 1); spreads attempts and checks. */
   readonly random: () => number;
-  /** After a change of state. */
+  readonly metrics?: ClientMetrics;
+  /** After a change of status. */
   onStatus(status: MemberStatus): void;
   /** A server has been connected; `gone` fires when it is no longer. */
   onJoined(cluster: Cluster, gone: AbortSignal): void;
@@ -43,14 +47,20 @@ const SECOND_LOOK = 1_000;
 const ATTEMPTS: Backoff = { base: 800, cap: 30_000 };
 /** A cluster that was well before is looked for more eagerly. */
 const RECOVERY: Backoff = { base: 1_000, cap: 10_000 };
+/** One that says it is ready, and lets no call through again, is believed later each time. */
+const RELAPSES: Backoff = { base: 1_000, cap: 60_000 };
 
 /** A connected server. */
 interface Engagement {
   readonly connection: ReplaceableClient;
   readonly member: MemberCluster;
+  readonly circuit: Circuit;
   readonly identity: string | undefined;
   readonly life: AbortController;
 }
+
+/** What of a status is kept; the rest is looked up. */
+type Standing = Omit<MemberStatus, "circuit" | "unfilled">;
 
 export class Member {
   readonly name: string;
@@ -61,8 +71,12 @@ export class Member {
   /** The offer that the connection was made from. */
   #used: string | undefined;
   #engagement: Engagement | undefined;
-  #status: MemberStatus;
+  #status: Standing;
+  /** Kinds that could not be read there when it was last told. */
+  #unfilled: readonly UnfilledCopy[] = [];
   #failures = 0;
+  /** Milliseconds to wait before the next step, whatever it is. */
+  #rest = 0;
   /** Calls off what is being tried or waited for, because there is a newer offer. */
   #turn = sharedAbort();
   #running: Promise<void> | undefined;
@@ -76,7 +90,9 @@ export class Member {
   }
 
   get status(): MemberStatus {
-    return this.#status;
+    const { copies = [] } = this.#engagement?.member ?? {};
+    const circuit = this.#engagement?.circuit.isOpen ? "open" : "closed";
+    return { ...this.#status, circuit, unfilled: unfilledOf(copies, this.#options.clock.now()) };
   }
 
   /** The connected cluster, well or not. */
@@ -116,6 +132,10 @@ export class Member {
     while (!this.#end.signal.aborted) {
       this.#turn = sharedAbort();
       const { signal } = this.#turn;
+      const rest = this.#rest;
+      this.#rest = 0;
+      if (rest > 0) await pause(this.#options.clock, rest, signal);
+      if (signal.aborted) continue;
       const wait = await this.#step(this.#offer, signal);
       if (wait > 0 && !signal.aborted) await pause(this.#options.clock, wait, signal);
     }
@@ -130,11 +150,16 @@ export class Member {
       return this.#engagement ? this.#well() : this.#later(ATTEMPTS);
     } catch (error) {
       return signal.aborted ? 0 : this.#failed(offer.explain?.(error) ?? problemOf(error));
+    } finally {
+      this.#tellOfCopies();
     }
   }
 
   #well(): number {
     this.#failures = 0;
+    this.#engagement?.circuit.close();
+    // Copies wait after failures too; those who are told of the recovery should find them up to date soon.
+    if (this.#status.state === "Degraded") for (const copy of this.#engagement?.member.copies ?? []) copy.retry();
     this.#set("Engaged");
     return LOOK_EVERY * (0.75 + this.#options.random() / 2);
   }
@@ -155,10 +180,25 @@ export class Member {
 
   async #examine(signal: AbortSignal): Promise<void> {
     if (!this.#engagement) return;
-    const { member, connection } = this.#engagement;
+    const { member, connection, circuit } = this.#engagement;
     // A stream that was opened with an earlier credential goes on when the server accepts no more requests.
     const isInDoubt = this.#failures > 0;
-    if (isInDoubt || !isFollowing(member.watches)) await askWhetherReady(connection.client, signal);
+    if (!isInDoubt && isFollowing(member.copies)) return;
+    try {
+      await askWhetherReady(connection.client, signal);
+    } catch (error) {
+      circuit.failed(error);
+      throw error;
+    }
+  }
+
+  /** Calls do not come through: nobody need wait for the next look to know that it is not well. */
+  #circuitOpened(error: KubeError, relapses: number): void {
+    this.#failures = Math.max(1, this.#failures);
+    this.#rest = relapses === 0 ? 0 : backoffDelay(RELAPSES, relapses - 1);
+    const isTold = this.#set("Degraded", this.#offer.explain?.(error) ?? problemOf(error));
+    if (!isTold) this.#options.onStatus(this.status);
+    this.#turn.abort();
   }
 
   async #adopt(offer: Offer, signal: AbortSignal): Promise<void> {
@@ -173,7 +213,7 @@ export class Member {
       return askWhetherReady(current.client, signal);
     }
     if (!this.#engagement && this.#status.state !== "Engaging") this.#set("Engaging", engaging(this.name));
-    await this.#connect(openLine(way, this.#options.clock), signal);
+    await this.#connect(openLine(way, this.#options), signal);
     if (!signal.aborted) this.#used = offer.fingerprint;
   }
 
@@ -204,8 +244,14 @@ export class Member {
     this.#disengage();
     const life = sharedAbort();
     const connection = replaceableClient(line);
-    const member = memberCluster({ name: this.name, client: connection.client, clock, log, life: life.signal });
-    this.#engagement = { connection, member, identity, life };
+    const circuit = new Circuit({
+      onOpen: (error, relapses) => {
+        if (this.#engagement?.life === life) this.#circuitOpened(error, relapses);
+      },
+    });
+    const { client } = connection;
+    const member = memberCluster({ name: this.name, client, circuit, clock, log, life: life.signal });
+    this.#engagement = { connection, member, circuit, identity, life };
     this.#set("Engaged");
     onJoined(member.cluster, life.signal);
   }
@@ -220,14 +266,32 @@ export class Member {
     this.#options.onLeft(this.name);
   }
 
-  #set(state: MemberState, problem?: Unreachable): void {
+  /** Answers whether there was anything to tell. */
+  #set(state: MemberState, problem?: Unreachable): boolean {
     const { state: before, problem: known, since } = this.#status;
-    if (this.#end.signal.aborted) return;
-    if (state === before && known?.reason === problem?.reason && known?.message === problem?.message) return;
+    if (this.#end.signal.aborted) return false;
+    if (state === before && known?.reason === problem?.reason && known?.message === problem?.message) return false;
     const now = state === before ? since : this.#options.clock.now();
     this.#status = { name: this.name, state, since: now, ...(problem && { problem }) };
     this.#tellOf(before);
-    this.#options.onStatus(this.#status);
+    this.#options.onStatus(this.status);
+    return true;
+  }
+
+  /** Says of which kinds nothing is known there, once each, and when that has changed. */
+  #tellOfCopies(): void {
+    const { unfilled } = this.status;
+    const told = this.#unfilled;
+    const isIn = (list: readonly UnfilledCopy[], { kind, reason }: UnfilledCopy) =>
+      list.some((each) => each.kind === kind && each.reason === reason);
+    const [fresh, mended] = [
+      unfilled.filter((each) => !isIn(told, each)),
+      told.filter((each) => !isIn(unfilled, each)),
+    ];
+    this.#unfilled = unfilled;
+    for (const copy of fresh) this.#log.warn("a kind cannot be read on this cluster", { ...copy });
+    for (const { kind } of mended) this.#log.info("a kind can be read on this cluster now", { kind });
+    if (fresh.length + mended.length > 0 && !this.#end.signal.aborted) this.#options.onStatus(this.status);
   }
 
   #tellOf(before: MemberState): void {

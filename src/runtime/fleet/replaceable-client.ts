@@ -4,7 +4,7 @@
  * reflectors go on from where they were.
  */
 import type { Kind, KubeObject } from "#api/meta";
-import { type Client, type Connection, createClient, fingerprint } from "#kube";
+import { type Client, type ClientMetrics, type Connection, createClient, fingerprint } from "#kube";
 import type { Clock } from "#lib/clock";
 import { RelayedCredentials, sourceOf } from "./relayed-credentials.ts";
 
@@ -16,10 +16,15 @@ export interface Line {
   readonly target: string;
 }
 
-export function openLine(connection: Connection, clock: Clock): Line {
+export interface LineOptions {
+  readonly clock: Clock;
+  readonly metrics?: ClientMetrics;
+}
+
+export function openLine(connection: Connection, { clock, metrics }: LineOptions): Line {
   const { token: _, cert: __, key: ___, ...endpoint } = connection;
   const credentials = new RelayedCredentials(sourceOf(connection));
-  const client = createClient({ connection: { ...endpoint, credentials }, clock });
+  const client = createClient({ connection: { ...endpoint, credentials }, clock, ...(metrics && { metrics }) });
   return { client, credentials, target: targetOf(connection) };
 }
 

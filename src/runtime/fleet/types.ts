@@ -32,6 +32,10 @@ export const FleetReason = {
   invalid: "KubeconfigInvalid",
   /** What describes the way to it asks for something that is not allowed here. */
   refused: "KubeconfigRefused",
+  /** Of a kind: the cluster does not serve it. */
+  kindMissing: "KindMissing",
+  /** Of a kind: its objects there are not known yet, although there was time enough. */
+  copyUnfilled: "CopyUnfilled",
 } as const;
 
 /** A cluster as a provider offers it. */
@@ -82,7 +86,27 @@ export interface MemberStatus {
   readonly since: Date;
   /** What is wrong, if anything. */
   readonly problem?: Unreachable;
+  /**
+   * `open` after several calls in a row that did not come through: further ones fail at once, and keys of controllers
+   * that ran into it are parked, until the cluster answers again.
+   */
+  readonly circuit: "closed" | "open";
+  /** Kinds that cannot be read there, though everything else can. */
+  readonly unfilled: readonly UnfilledCopy[];
 }
+
+/** A kind whose objects on a cluster are not known, although somebody wants them. */
+export interface UnfilledCopy extends Unreachable {
+  /** `configmaps`, `widgets.example.com` */
+  readonly kind: string;
+}
+
+/**
+ * - `removed`: nobody knows a cluster of this name any more
+ * - `released`: the name is still known, but that server is no longer connected: another answers, or there is no way in
+ * - `stopped`: the fleet ends
+ */
+export type Departure = "removed" | "released" | "stopped";
 
 /** A cluster by its name, or by the object that stands for it. */
 export type ClusterRef = string | { readonly namespace?: string; readonly name: string };
@@ -105,17 +129,23 @@ export interface Fleet {
   whenListed(): Promise<void>;
   /** A kind on all clusters, present and future. */
   cache<T extends KubeObject>(kind: Kind<T>, scope?: CacheScope): FleetCache<T>;
-  /** Asks for reconciles whenever a cluster comes, goes, gets unwell or recovers: of the keys that `key` names. */
-  keyedBy<K extends string>(key: (cluster: string) => K | readonly K[] | undefined): Trigger<K>;
+  /**
+   * Asks for reconciles whenever a cluster comes, goes, gets unwell or recovers: of the keys that `key` names. With
+   * `after`, also when its copies of those kinds are filled, so that what is missing there can be told.
+   */
+  keyedBy<K extends string>(
+    key: (cluster: string) => K | readonly K[] | undefined,
+    options?: Pick<FleetKeyedByOptions<KubeObject>, "after">,
+  ): Trigger<K>;
   /**
    * Calls `join` for each connected cluster, now and later, however well it is. The signal fires when the cluster
    * goes, or is replaced by another server under its name. The answer ends it, signals and all.
    */
   forEach(join: (cluster: Cluster, signal: AbortSignal) => void): () => void;
-  /** Runs after a change of any cluster's state. */
+  /** Runs after a change of any cluster's status. */
   onChange(listener: (status: MemberStatus) => void): () => void;
   /** Runs after a cluster has left: for queue items to drop and for what the hub keeps about it. */
-  onRemoved(listener: (name: string) => void): () => void;
+  onRemoved(listener: (name: string, why: Departure) => void): () => void;
 }
 
 export interface ReachOptions {

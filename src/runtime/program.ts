@@ -1,0 +1,99 @@
+/**
+ * A program of one's own around controllers, put together: the hub, a clock, lines on stderr, and an end on Ctrl-C.
+ * Whoever wants any of it otherwise passes it in, or uses the parts: `connectedCluster`, `createFleet`,
+ * `createManager`.
+ */
+import { type Connection, createClient, createExecEngine, defaultConnection } from "#kube";
+import { type Clock, systemClock } from "#lib/clock";
+import { createLogger, type Logger } from "#lib/log";
+import { sharedAbort } from "./abort.ts";
+import { connectedCluster } from "./connected-cluster.ts";
+import type { Fleet } from "./fleet/index.ts";
+import { createManager, type Manager, type ManagerOptions } from "./manager.ts";
+import { stopSignal } from "./stop-signal.ts";
+import type { Cluster } from "./types.ts";
+
+export interface ProgramOptions {
+  /** How API servers and their audit logs know it. */
+  readonly name: string;
+  /** Where the hub is; what `defaultConnection` finds unless told. */
+  readonly hub?: Connection;
+  readonly clock?: Clock;
+  /** Lines for people on stderr unless told; `CAPSTAN_LOG=debug` makes them more. */
+  readonly log?: Logger;
+  /** Ends it; Ctrl-C and SIGTERM unless told. */
+  readonly signal?: AbortSignal;
+}
+
+/** What runs: controllers, and whatever else a manager looks after. */
+export type ProgramParts = Omit<ManagerOptions, "clock" | "log" | "fleet"> & {
+  /** The clusters that the controllers work on; it is run too. */
+  readonly fleet?: Fleet;
+};
+
+export interface Program {
+  /** The cluster that the program is at home in; for one that works on a single cluster, that cluster. */
+  readonly hub: Cluster;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /**
+   * Runs it all until the signal fires and what was being done is done; then no connection is left and the process
+   * can end. Throws what kept it from running, when everything else has ended too. A program runs once.
+   */
+  readonly run: (parts: ProgramParts) => Promise<void>;
+}
+
+export async function createProgram(options: ProgramOptions): Promise<Program> {
+  const { name, clock = systemClock, log = stderrLog(clock) } = options;
+  // The kubeconfig is that of whoever starts the program, so the programs that it names are run.
+  const exec = createExecEngine({ env: process.env, clock });
+  const connection = options.hub ?? (await defaultConnection({ exec, clock }));
+  const client = createClient({ connection, clock, userAgent: name });
+  const signal = options.signal ?? stopSignal();
+  return {
+    hub: connectedCluster({ name: "hub", client, clock, log }),
+    clock,
+    log,
+    signal,
+    async run({ fleet, ...settings }) {
+      const manager = createManager({ ...settings, clock, log, ...(fleet && { fleet }) });
+      // While a hub cannot be reached nothing but a timer may be left, and a clock's timers keep no process alive.
+      const alive = setInterval(() => {}, 60_000);
+      try {
+        await runTogether(manager, fleet, signal);
+      } finally {
+        clearInterval(alive);
+        client.close();
+        exec.close();
+      }
+    },
+  };
+}
+
+/** The clusters stay until the controllers have ended: what is being done on them may be finished. */
+async function runTogether(manager: Manager, fleet: Fleet | undefined, signal: AbortSignal): Promise<void> {
+  const [stop, leave] = [sharedAbort(), sharedAbort()];
+  const follow = () => stop.abort(signal.reason);
+  if (signal.aborted) follow();
+  signal.addEventListener("abort", follow, { once: true });
+  const failures: unknown[] = [];
+  const fail = (error: unknown) => {
+    failures.push(error);
+    stop.abort();
+  };
+  const members = fleet?.run(leave.signal).catch(fail);
+  await manager.run(stop.signal).catch(fail);
+  leave.abort();
+  await members;
+  signal.removeEventListener("abort", follow);
+  if (failures.length > 0) throw failures[0];
+}
+
+function stderrLog(clock: Clock): Logger {
+  const level = process.env.CAPSTAN_LOG === "debug" ? "debug" : "info";
+  const write = (line: string) => {
+    process.stderr.write(`${line}\n`);
+  };
+  return createLogger({ level, format: "human", clock, write });
+}
