@@ -11,16 +11,23 @@ import { kubeconfigText } from "#kube";
 import { systemClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
 import { createElection, type Election } from "#runtime";
+import { electionSuite } from "../suites/election/index.ts";
 import { eventually } from "../support/eventually.ts";
 import { startEmbedded, type TestServer } from "../support/servers.ts";
-import { missingControlPlane } from "./control-plane.ts";
+import { missingControlPlane, startControlPlane } from "./control-plane.ts";
 
 const programs = process.env.KUBEBUILDER_ASSETS ?? fileURLToPath(new URL("../../.kube/bin", import.meta.url));
 const LEASE = { namespace: "kube-system", name: "shared" };
 const DURATION = 5_000;
 const TIMING = { duration: DURATION, renewDeadline: 3_000, retry: 1_000 };
 
-describe.skipIf(missingControlPlane())("a Lease shared with a Go program", () => {
+const missing = missingControlPlane();
+
+describe.skipIf(missing)(`a Lease on a real kube-apiserver${missing ? ` (${missing})` : ""}`, () =>
+  electionSuite(startControlPlane),
+);
+
+describe.skipIf(missing)("a Lease shared with a Go program", () => {
   let server: TestServer;
   let dir: string;
   const children: ChildProcess[] = [];
