@@ -4,7 +4,7 @@ import { load } from "js-yaml";
 import { describe, expect, it } from "vitest";
 import { clusterPropertyCrd } from "#api/about";
 import { clusterProfileCrd } from "#api/inventory";
-import { isObject } from "#lib/json";
+import { withoutDescriptions } from "../../../test/support/definitions.ts";
 import { clusterClaimCrd, managedClusterCrd, managedClusterSetBindingCrd, managedClusterSetCrd } from "./index.ts";
 
 const UPSTREAM = fileURLToPath(new URL("../../../../shared/upstream/crds/", import.meta.url));
@@ -36,11 +36,4 @@ function comparable(crd: unknown): unknown {
   expect(preserveUnknownFields ?? false).toBe(false);
   const { "controller-gen.kubebuilder.io/version": _, ...annotations } = metadata.annotations ?? {};
   return { apiVersion, kind, name: metadata.name, annotations, spec: rest };
-}
-
-function withoutDescriptions(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutDescriptions);
-  if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([key, inner]) => !(key === "description" && typeof inner === "string"));
-  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutDescriptions(inner)]));
 }

@@ -65,7 +65,6 @@ const serviceOverride = object({
   name: string(),
   selector: optional(strings),
 });
-export type ServiceOverride = Infer<typeof serviceOverride>;
 
 const budgetOverride = object({
   maxUnavailable: optional(intOrString),
@@ -74,7 +73,6 @@ const budgetOverride = object({
   selector: optional(labelSelector()),
   unhealthyPodEvictionPolicy: optional(string()),
 });
-export type BudgetOverride = Infer<typeof budgetOverride>;
 
 export const commonFields = {
   additionalManifests: optional(list(manifest)),

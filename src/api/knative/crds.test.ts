@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CustomResourceDefinition, DefinitionCondition } from "#api/apiextensions";
 import { isKubeError } from "#kube";
 import { isTrue } from "#lib/conditions";
-import { isObject } from "#lib/json";
+import { withoutDescriptions } from "../../../test/support/definitions.ts";
 import { eventually } from "../../../test/support/eventually.ts";
 import { startEmbedded, type TestServer } from "../../../test/support/servers.ts";
 import { KnativeEventing, KnativeServing, knativeEventingCrd, knativeServingCrd } from "./index.ts";
@@ -40,13 +40,6 @@ describe.skipIf(!existsSync(UPSTREAM) && !required)("our CRDs, field by field ag
 function comparable({ metadata, spec }: CustomResourceDefinition): unknown {
   const versions = spec.versions.map(({ additionalPrinterColumns: _, ...version }) => version);
   return withoutDescriptions({ name: metadata.name, spec: { ...spec, versions } });
-}
-
-function withoutDescriptions(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutDescriptions);
-  if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([key, inner]) => !(key === "description" && typeof inner === "string"));
-  return Object.fromEntries(kept.map(([key, inner]) => [key, withoutDescriptions(inner)]));
 }
 
 describe("on a server", () => {

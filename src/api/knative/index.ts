@@ -1,11 +1,9 @@
 /** The group `operator.knative.dev`: Knative Serving and Eventing as one asks for them, on this cluster or on another. */
 export type {
-  BudgetOverride,
   KnativeSpec,
   KnativeStatus,
   KnativeStatusCondition,
   Registry,
-  ServiceOverride,
   WorkloadOverride,
 } from "./common-spec.ts";
 export { KnativeEventing, type KnativeEventingSpec, knativeEventingCrd } from "./knative-eventing.ts";
@@ -19,7 +17,6 @@ export {
 } from "./knative-serving.ts";
 export {
   COMPONENT_LABEL,
-  KNATIVE_GROUP,
   KnativeComponent,
   KnativeCondition,
   KnativeFinalizer,

@@ -17,7 +17,6 @@ export type KnativeCondition = (typeof KnativeCondition)[keyof typeof KnativeCon
 export const KnativeReason = {
   error: "Error",
   notReady: "NotReady",
-  installing: "Installing",
 } as const;
 
 /** Why `TargetClusterResolved` is False. */
