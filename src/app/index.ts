@@ -2,6 +2,7 @@
  * Composition roots: the only place where API servers, connections, controllers, clocks and logs are put
  * together to programs. Commands call these; nothing here prints.
  */
+export { stopSignal } from "#runtime";
 export {
   accept,
   bootstrapKubeconfig,
@@ -17,7 +18,9 @@ export { takeOrders } from "./control.ts";
 export { down } from "./down.ts";
 export { FleetDirectory } from "./fleet-directory.ts";
 export { lockFleet } from "./fleet-lock.ts";
-export { runHub } from "./hub.ts";
+export { type HubEndpoints, type HubLease, type HubOptions, runHub } from "./hub.ts";
+export { type KnativeOptions, type KnativeParts, knativeParts } from "./knative.ts";
+export { createProgramMetrics, type ProgramMetrics, type ProgramMetricsOptions } from "./metrics.ts";
 export { nodeNames, type RunningNodes, startNodes } from "./node.ts";
 export { DEFAULT_FIRST_PORT } from "./ports.ts";
 export { type RunningFleet, up } from "./up.ts";

@@ -7,41 +7,18 @@ import { Deployment } from "#api/apps";
 import { Job } from "#api/batch";
 import { isTrue } from "#lib/conditions";
 import { eventually } from "../support/eventually.ts";
+import { thirdPartyKinds } from "../support/third-party-kinds.ts";
 import { kubectl, missingOf, type Stage, stage, upstream } from "./strangers.ts";
 
 const program = kubectl();
 const missing = missingOf({ paths: [program], shared: true });
-
-/** Kinds of cert-manager that the manifests hold objects of. */
-const FOREIGN = [
-  ["Certificate", "Namespaced"],
-  ["Issuer", "Namespaced"],
-  ["ClusterIssuer", "Cluster"],
-].map(([kind = "", scope]) => ({
-  apiVersion: "apiextensions.k8s.io/v1",
-  kind: "CustomResourceDefinition",
-  metadata: { name: `${kind.toLowerCase()}s.cert-manager.io` },
-  spec: {
-    group: "cert-manager.io",
-    scope,
-    names: { kind, plural: `${kind.toLowerCase()}s`, singular: kind.toLowerCase() },
-    versions: [
-      {
-        name: "v1",
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
-      },
-    ],
-  },
-}));
 
 describe.skipIf(missing)(`Knative${missing ? ` (${missing})` : ""}`, () => {
   let here: Stage;
   beforeAll(async () => {
     here = await stage("knative");
     const foreign = join(here.dir, "foreign.json");
-    await writeFile(foreign, JSON.stringify({ apiVersion: "v1", kind: "List", items: FOREIGN }));
+    await writeFile(foreign, JSON.stringify({ apiVersion: "v1", kind: "List", items: thirdPartyKinds }));
     await put(foreign);
   });
   afterAll(async () => {

@@ -37,6 +37,8 @@ export interface ControlPlaneOptions extends ServerOptions {
   readonly fsync?: boolean;
   /** Whether requests are logged; it takes time, and few ask for it. */
   readonly audit?: boolean;
+  /** Whether webhooks are asked; where Pods are simulated nobody would answer. They are unless told. */
+  readonly webhooks?: boolean;
 }
 
 /** When a request was answered, and when an answer began that takes long: as much as the embedded server logs. */
@@ -68,7 +70,7 @@ export async function startControlPlane(name: string, options: ControlPlaneOptio
 async function start(
   name: string,
   dir: string,
-  { fsync = false, audit = false, nodes: wanted }: ControlPlaneOptions,
+  { fsync = false, audit = false, webhooks = true, nodes: wanted }: ControlPlaneOptions,
   children: ChildProcess[],
   close: () => Promise<void>,
 ): Promise<ControlPlane> {
@@ -115,6 +117,7 @@ async function start(
     `--kubelet-client-key=${keys.file("kubelet-client.key")}`,
     `--kubelet-certificate-authority=${keys.file("ca.crt")}`,
     "--kubelet-preferred-address-types=InternalIP",
+    ...(webhooks ? [] : ["--disable-admission-plugins=MutatingAdmissionWebhook,ValidatingAdmissionWebhook"]),
     ...(audit ? [`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog}`] : []),
   ]);
 

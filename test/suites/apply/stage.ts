@@ -1,6 +1,5 @@
 /** What the cases of the apply suite share: a server, engines on it, and an account of what was asked of it. */
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { ConfigMap, Namespace } from "#api/core";
 import type { DynamicObject, Key, Kind, KubeObject } from "#api/meta";
@@ -14,16 +13,11 @@ import {
   createClient,
   nameOf,
 } from "#kube";
+import { type AuditedRequest, auditedBy } from "../../support/audit.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { TestServer } from "../../support/servers.ts";
 
 export const MANAGER = "capstan";
-
-/** A request, as the server's audit log tells it. */
-export interface AuditedRequest {
-  readonly verb: string;
-  readonly requestURI: string;
-}
 
 export interface Call {
   readonly verb: "get" | "list" | "create" | "update" | "patch" | "delete" | "raw";
@@ -73,7 +67,7 @@ export class ApplyStage {
       const last = `last-${randomUUID()}`;
       await client.get(ConfigMap, `default/${last}`).catch(() => {});
       return await eventually(() => {
-        const heard = this.#audited().filter((event) => event.userAgent === userAgent);
+        const heard = auditedBy(this.server).filter((event) => event.userAgent === userAgent);
         const end = heard.findIndex(({ requestURI }) => requestURI.includes(last));
         expect(end).toBeGreaterThanOrEqual(0);
         return heard.slice(0, end);
@@ -81,19 +75,6 @@ export class ApplyStage {
     } finally {
       client.close();
     }
-  }
-
-  #audited(): (AuditedRequest & { userAgent?: string })[] {
-    const files = [`${this.server.auditLog}.1`, this.server.auditLog].filter((file) => existsSync(file));
-    const lines = files.flatMap((file) => readFileSync(file, "utf8").split("\n"));
-    // The last line may be half written.
-    return lines.flatMap((line) => {
-      try {
-        return [JSON.parse(line)];
-      } catch {
-        return [];
-      }
-    });
   }
 }
 

@@ -1,0 +1,87 @@
+/**
+ * What has been put on a cluster for an installation: a list in a ConfigMap beside it, so that nothing that was ever
+ * put there is forgotten, whichever version, ingress or source it came with. It is read once and then known, because
+ * nobody else writes it.
+ */
+import { ConfigMap } from "#api/core";
+import type { OwnerReference } from "#api/meta";
+import { type CallOptions, isNotFound, memberList, membersIn, type ObjectId, type SetInventory } from "#kube";
+import type { Cluster } from "#runtime";
+
+export interface RecordOptions {
+  readonly cluster: Cluster;
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Whose end is its end too. */
+  readonly owner?: OwnerReference;
+  /** What is there where no list is: another operator may have installed it. */
+  readonly before: () => Promise<readonly ObjectId[]>;
+}
+
+const MEMBERS = "members";
+
+export class InstalledRecord implements SetInventory {
+  readonly #options: RecordOptions;
+  #known: readonly ObjectId[] | undefined;
+  #written: string | undefined;
+
+  constructor(options: RecordOptions) {
+    this.#options = options;
+  }
+
+  async read(options: CallOptions): Promise<readonly ObjectId[]> {
+    this.#known ??= await this.#stored(options);
+    return this.#known;
+  }
+
+  async write(members: readonly ObjectId[], options: CallOptions): Promise<void> {
+    const text = memberList(members);
+    if (text !== this.#written) {
+      if (this.#written === undefined) await this.#create(text, options);
+      else await this.#replace(text, options);
+    }
+    this.#written = text;
+    this.#known = [...members];
+  }
+
+  async #stored(options: CallOptions): Promise<readonly ObjectId[]> {
+    const { cluster, before } = this.#options;
+    try {
+      const live = await cluster.client.get(ConfigMap, this.#key, options);
+      const text = live.data?.[MEMBERS] ?? "";
+      const members = membersIn(text);
+      if (!members) {
+        throw new Error(
+          `ConfigMap ${this.#key} on ${cluster.name} lists what is installed and cannot be read; mend it`,
+        );
+      }
+      this.#written = text;
+      return members;
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      return before();
+    }
+  }
+
+  async #create(text: string, options: CallOptions): Promise<void> {
+    const { cluster, namespace, name, labels, owner } = this.#options;
+    const metadata = { name, namespace, labels: { ...labels }, ownerReferences: owner ? [owner] : [] };
+    await cluster.client.create(ConfigMap, { metadata, data: { [MEMBERS]: text } }, options);
+  }
+
+  async #replace(text: string, options: CallOptions): Promise<void> {
+    const { cluster, owner } = this.#options;
+    const patch = { ...(owner && { metadata: { ownerReferences: [owner] } }), data: { [MEMBERS]: text } };
+    try {
+      await cluster.client.patch(ConfigMap, this.#key, patch, { ...options, type: "merge" });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      await this.#create(text, options);
+    }
+  }
+
+  get #key(): string {
+    return `${this.#options.namespace}/${this.#options.name}`;
+  }
+}

@@ -1,0 +1,73 @@
+/** From the objects of a release to what is asked of the apply engine. */
+import { Deployment } from "#api/apps";
+import { Job } from "#api/batch";
+import { Namespace } from "#api/core";
+import type { DynamicObject, Kind } from "#api/meta";
+import { ClusterRole } from "#api/rbac";
+import type { Manifest, Wish } from "#kube";
+import { type Installation, Note, noteOf, type Place } from "./installation.ts";
+import type { Presence } from "./presence.ts";
+import { isAvailable, isComplete } from "./readiness.ts";
+
+/** Jobs run once; a namespace on another cluster is its owner's, and was made before if it was missing. */
+export async function wishesFor(
+  manifests: readonly Manifest[],
+  { place, presence, installation }: { place: Place; presence: Presence; installation: Installation },
+): Promise<Wish[]> {
+  const isRemote = place.anchor !== undefined;
+  const wishes = manifests
+    .filter(({ object }) => !(isRemote && isOf(object, Namespace)))
+    .map(async ({ object, source }): Promise<Wish[]> => {
+      if (!isOf(object, Job)) return [{ object: withoutAggregated(object), source }];
+      const isOver = jobsNoted(installation).includes(object.metadata.name) && !(await presence.job(keyIn(object)));
+      return isOver ? [] : [{ object, source, strategy: { type: "CreateOnly" } }];
+    });
+  return (await Promise.all(wishes)).flat();
+}
+
+/** The rules of a role that is put together from others are the cluster's to write. */
+function withoutAggregated(object: DynamicObject): DynamicObject {
+  if (!isOf(object, ClusterRole) || object.aggregationRule === undefined) return object;
+  const { rules: _, ...rest } = object;
+  return rest as DynamicObject;
+}
+
+/** The names of Deployments that do not work yet. */
+export async function waitedFor(objects: readonly DynamicObject[], presence: Presence): Promise<string[]> {
+  const missing = objects
+    .filter((object) => isOf(object, Deployment))
+    .map(async (object) => {
+      const live = await presence.deployment(keyIn(object));
+      return live && isAvailable(live) ? [] : [object.metadata.name];
+    });
+  return (await Promise.all(missing)).flat().sort();
+}
+
+/** The names of Jobs that have done their work, now or before they were cleared away. */
+export async function jobsDone(
+  installation: Installation,
+  objects: readonly DynamicObject[],
+  presence: Presence,
+): Promise<string[]> {
+  const noted = jobsNoted(installation);
+  const complete = objects
+    .filter((object) => isOf(object, Job))
+    .map(async (object) => {
+      const live = await presence.job(keyIn(object));
+      const isDone = live ? isComplete(live) : noted.includes(object.metadata.name);
+      return isDone ? [object.metadata.name] : [];
+    });
+  return (await Promise.all(complete)).flat().sort();
+}
+
+function jobsNoted(installation: Installation): readonly string[] {
+  return noteOf(installation, Note.jobs)?.split(",") ?? [];
+}
+
+function isOf({ apiVersion, kind }: DynamicObject, wanted: Pick<Kind, "group" | "version" | "kind">): boolean {
+  return kind === wanted.kind && apiVersion === (wanted.group ? `${wanted.group}/${wanted.version}` : wanted.version);
+}
+
+function keyIn({ metadata }: DynamicObject): string {
+  return metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
+}
