@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type DynamicObject, kind } from "#api/meta";
-import { ManualClock } from "#lib/clock";
+import { type Clock, ManualClock } from "#lib/clock";
 import {
   type Client,
   createClient,
@@ -462,6 +462,36 @@ describe("an HTTP/2 session", () => {
     clock.advance(30_000);
     clock.advance(15_000);
     expect((await next).kind).toBe("lost");
+  });
+
+  it("is given time again when this process had none itself", async () => {
+    const server = await serve((request) => request.stream());
+    const relay = await scriptedRelay(server.port);
+    afterwards(() => relay.stop());
+    const clock = new ManualClock();
+    let heldUp = 0;
+    const late: Clock = {
+      now: () => new Date(clock.now().getTime() + heldUp),
+      after: (ms, run) => clock.after(ms, run),
+    };
+    const keepAlive = { every: 3_000, patience: 2_000 };
+    const connection = { ...server.connection, server: `https://127.0.0.1:${relay.port}` };
+    const client = createClient({ connection, clock: late, keepAlive });
+    afterwards(() => client.close());
+    const events = (await client.watch(Widget))[Symbol.asyncIterator]();
+    let isLost = false;
+    const next = failure(events.next()).then(({ kind }) => {
+      isLost = true;
+      return kind;
+    });
+    relay.freeze();
+    clock.advance(3_000);
+    heldUp = 1_000;
+    clock.advance(2_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isLost).toBe(false);
+    clock.advance(2_000);
+    expect(await next).toBe("lost");
   });
 
   it("lives on when the server answers the ping", async () => {

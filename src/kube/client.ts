@@ -12,6 +12,7 @@ import { orAborted } from "./or-aborted.ts";
 import { collectionPath, creationPath, objectPath, query } from "./paths.ts";
 import {
   type DirectServer,
+  type KeepAlive,
   LinkError,
   Transport,
   type TransportRequest,
@@ -38,6 +39,8 @@ export interface ClientOptions {
   userAgent?: string;
   /** The server, where it is in the same process: it is asked without a connection, and knows by itself who asks. */
   direct?: DirectServer;
+  /** How soon a server that has vanished without a word is noticed; within 45 s unless told. */
+  keepAlive?: KeepAlive;
   /** Told what the server remarks about a request that it carries out, such as a deprecated version. */
   onWarning?: (text: string) => void;
   /** Counts what is sent. */
@@ -93,7 +96,7 @@ class HttpClient implements Client {
   #closed = false;
 
   constructor(options: ClientOptions) {
-    const { connection, clock = systemClock, userAgent = "capstan", direct, onWarning, metrics } = options;
+    const { connection, clock = systemClock, userAgent = "capstan", direct, keepAlive, onWarning, metrics } = options;
     this.#identity = connection;
     this.#credentials = connection.credentials;
     this.#clock = clock;
@@ -104,7 +107,7 @@ class HttpClient implements Client {
     this.#metrics = metrics;
     this.#host = host;
     this.#prefix = pathname.replace(/\/+$/, "");
-    this.#transport = new Transport(connection, clock, direct);
+    this.#transport = new Transport(connection, { clock, direct, keepAlive });
     // Watches would otherwise stay on a connection of the old certificate until they end.
     this.#stopListening = this.#credentials?.onChange((credential) => this.#transport.present(credential));
   }

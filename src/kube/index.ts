@@ -20,7 +20,7 @@ export * from "./exec/index.ts";
 export { fingerprint } from "./fingerprint.ts";
 export { type ClientMetrics, type ClientMetricsOptions, registerClientMetrics } from "./metrics.ts";
 export { orAborted } from "./or-aborted.ts";
-export type { DirectServer } from "./transport/index.ts";
+export type { DirectServer, KeepAlive } from "./transport/index.ts";
 export type {
   CallOptions,
   Client,

@@ -13,18 +13,27 @@ const SESSION_WINDOW = 16 * 1024 * 1024;
 /** Megabytes that a session may hold; beyond it Node refuses streams. The default of 10 is less than the window. */
 const SESSION_MEMORY = 64;
 
-/** So often a session with open streams is asked for a sign of life… */
-const PING_EVERY = 30_000;
-/** …and it is dead if none comes within this time. This is how a watch notices a vanished server. */
-const PING_TIMEOUT = 15_000;
+/** How a watch notices a server that has vanished without a word. */
+export interface KeepAlive {
+  /** So often, in milliseconds, a session with open streams is asked for a sign of life… */
+  readonly every: number;
+  /** …and it is dead if none comes within this time. */
+  readonly patience: number;
+}
+
+const KEEP_ALIVE: KeepAlive = { every: 30_000, patience: 15_000 };
+/** A timer that is later than this shows that this process had no time for anything else either. */
+const HELD_UP = 500;
+
+export interface SessionOptions {
+  readonly clock: Clock;
+  readonly keepAlive?: KeepAlive;
+  onGone(link: Link): void;
+}
 
 /** Starts a session on a connected socket; throws a LinkError unless the server's settings come in time. */
-export function openHttp2(
-  socket: Socket,
-  server: string,
-  clock: Clock,
-  onGone: (link: Link) => void,
-): Promise<Http2Link> {
+export function openHttp2(socket: Socket, server: string, options: SessionOptions): Promise<Http2Link> {
+  const { clock } = options;
   return new Promise((resolve, reject) => {
     const session = connect(new URL(server).origin, {
       createConnection: () => socket,
@@ -49,7 +58,7 @@ export function openHttp2(
       session.off("error", fail);
       session.off("close", onClose);
       session.setLocalWindowSize(SESSION_WINDOW);
-      resolve(new Http2Link(session, socket, clock, onGone));
+      resolve(new Http2Link(session, socket, options));
     });
   });
 }
@@ -58,15 +67,17 @@ export class Http2Link implements Link {
   readonly #session: ClientHttp2Session;
   readonly #socket: Socket;
   readonly #clock: Clock;
+  readonly #keepAlive: KeepAlive;
   #failure: LinkError | undefined;
   #streams = 0;
   #quietSince: number;
   #cancelHealthCheck: (() => void) | undefined;
 
-  constructor(session: ClientHttp2Session, socket: Socket, clock: Clock, onGone: (link: Link) => void) {
+  constructor(session: ClientHttp2Session, socket: Socket, { clock, keepAlive = KEEP_ALIVE, onGone }: SessionOptions) {
     this.#session = session;
     this.#socket = socket;
     this.#clock = clock;
+    this.#keepAlive = keepAlive;
     this.#quietSince = clock.now().getTime();
     session.on("error", (error) => {
       this.#failure ??= asLost(error);
@@ -134,7 +145,7 @@ export class Http2Link implements Link {
     if (this.#streams++ > 0) return;
     // After a long rest the server may be gone without a word: ask at once, while the request is on its way.
     const quiet = this.#clock.now().getTime() - this.#quietSince;
-    if (quiet >= PING_EVERY) this.#ping();
+    if (quiet >= this.#keepAlive.every) this.#ping();
     else this.#checkLater();
   }
 
@@ -146,16 +157,20 @@ export class Http2Link implements Link {
   }
 
   #checkLater(): void {
-    this.#cancelHealthCheck = this.#clock.after(PING_EVERY, () => this.#ping());
+    this.#cancelHealthCheck = this.#clock.after(this.#keepAlive.every, () => this.#ping());
   }
 
   #ping(): void {
     if (this.#session.destroyed) return;
+    const { patience } = this.#keepAlive;
     const before = this.#socket.bytesRead;
-    const cancel = this.#clock.after(PING_TIMEOUT, () => {
-      // Anything that arrives proves life; the answer itself may stand behind much data.
-      if (this.#socket.bytesRead !== before) return this.#checkLater();
-      this.#failure ??= new LinkError("lost", `connection lost: no sign of life for ${PING_TIMEOUT / 1000} s`);
+    const asked = this.#clock.now().getTime();
+    const cancel = this.#clock.after(patience, () => {
+      // Anything that arrives proves life; the answer itself may stand behind much data. And if we were held up
+      // ourselves, it may have arrived and not been read.
+      const isLate = this.#clock.now().getTime() - asked > patience + HELD_UP;
+      if (isLate || this.#socket.bytesRead !== before) return this.#ping();
+      this.#failure ??= new LinkError("lost", `connection lost: no sign of life for ${patience / 1000} s`);
       this.#session.destroy(this.#failure);
     });
     this.#cancelHealthCheck = cancel;

@@ -9,17 +9,26 @@ import { orAborted } from "../or-aborted.ts";
 import { type DialTarget, dial } from "./dial.ts";
 import { DirectLink, type DirectServer } from "./direct-link.ts";
 import { Http1Link } from "./http1-link.ts";
-import { openHttp2 } from "./http2-link.ts";
+import { type KeepAlive, openHttp2 } from "./http2-link.ts";
 import { type Link, LinkError, type TransportRequest, type TransportResponse } from "./link.ts";
 
 export type { DirectServer } from "./direct-link.ts";
+export type { KeepAlive } from "./http2-link.ts";
 export { LinkError, type LinkFailure, type TransportRequest, type TransportResponse } from "./link.ts";
 
 /** So long what was asked with an old certificate may go on; a watch that is cut off then goes on where it was. */
 const RETIREMENT = 30_000;
 
+export interface TransportOptions {
+  readonly clock: Clock;
+  /** The server, where it is in the same process. */
+  readonly direct?: DirectServer | undefined;
+  readonly keepAlive?: KeepAlive | undefined;
+}
+
 export class Transport {
   readonly #clock: Clock;
+  readonly #keepAlive: KeepAlive | undefined;
   readonly #links = new Set<Link>();
   /** Links of an earlier certificate, and what cancels their end. */
   readonly #retired = new Map<Link, () => void>();
@@ -27,9 +36,10 @@ export class Transport {
   #connecting: Promise<void> | undefined;
   #closed = false;
 
-  constructor(target: DialTarget, clock: Clock, direct?: DirectServer) {
+  constructor(target: DialTarget, { clock, direct, keepAlive }: TransportOptions) {
     this.#target = target;
     this.#clock = clock;
+    this.#keepAlive = keepAlive;
     if (direct) this.#links.add(new DirectLink(direct));
   }
 
@@ -77,7 +87,11 @@ export class Transport {
     const { socket, protocol } = await dial(target, ["h2", "http/1.1"], this.#clock);
     const link =
       protocol === "h2"
-        ? await openHttp2(socket, target.server, this.#clock, (gone) => this.#gone(gone))
+        ? await openHttp2(socket, target.server, {
+            clock: this.#clock,
+            ...(this.#keepAlive && { keepAlive: this.#keepAlive }),
+            onGone: (gone) => this.#gone(gone),
+          })
         : new Http1Link(async () => (await dial(target, ["http/1.1"], this.#clock)).socket, socket, target.server);
     if (this.#closed || target !== this.#target) return link.destroy(closed());
     this.#links.add(link);

@@ -42,6 +42,8 @@ export interface MemberOptions {
 const LONGEST_CONNECT = 15_000;
 /** How often a cluster that is well is looked at. */
 const LOOK_EVERY = 10_000;
+/** Looking at streams costs nothing, so those who have some are looked at more often. */
+const LOOK_AT_STREAMS_EVERY = 3_000;
 /** One failed look may be an accident; this soon comes the second, which counts. */
 const SECOND_LOOK = 1_000;
 const ATTEMPTS: Backoff = { base: 800, cap: 30_000 };
@@ -161,7 +163,8 @@ export class Member {
     // Copies wait after failures too; those who are told of the recovery should find them up to date soon.
     if (this.#status.state === "Degraded") for (const copy of this.#engagement?.member.copies ?? []) copy.retry();
     this.#set("Engaged");
-    return LOOK_EVERY * (0.75 + this.#options.random() / 2);
+    const every = isFollowing(this.#engagement?.member.copies ?? []) ? LOOK_AT_STREAMS_EVERY : LOOK_EVERY;
+    return every * (0.75 + this.#options.random() / 2);
   }
 
   #failed(problem: Unreachable): number {
@@ -184,6 +187,8 @@ export class Member {
     // A stream that was opened with an earlier credential goes on when the server accepts no more requests.
     const isInDoubt = this.#failures > 0;
     if (!isInDoubt && isFollowing(member.copies)) return;
+    // That all streams have ended is a sign already; the question needs no second one.
+    if (member.copies.some(({ lastError }) => lastError !== undefined)) this.#failures = Math.max(1, this.#failures);
     try {
       await askWhetherReady(connection.client, signal);
     } catch (error) {

@@ -16,6 +16,9 @@ export interface Line {
   readonly target: string;
 }
 
+/** With the looks at a member, short enough that a cluster that is gone shows within a quarter of a minute. */
+const KEEP_ALIVE = { every: 3_000, patience: 3_000 };
+
 export interface LineOptions {
   readonly clock: Clock;
   readonly metrics?: ClientMetrics;
@@ -24,7 +27,12 @@ export interface LineOptions {
 export function openLine(connection: Connection, { clock, metrics }: LineOptions): Line {
   const { token: _, cert: __, key: ___, ...endpoint } = connection;
   const credentials = new RelayedCredentials(sourceOf(connection));
-  const client = createClient({ connection: { ...endpoint, credentials }, clock, ...(metrics && { metrics }) });
+  const client = createClient({
+    connection: { ...endpoint, credentials },
+    clock,
+    keepAlive: KEEP_ALIVE,
+    ...(metrics && { metrics }),
+  });
   return { client, credentials, target: targetOf(connection) };
 }
 
