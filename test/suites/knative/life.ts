@@ -118,7 +118,9 @@ export function lifeCases(given: () => KnativeStage): void {
       await change({ version: "1.20.0" });
       await eventually(async () => {
         const { status } = await look();
-        expect(findCondition(status?.conditions, "VersionMigrationEligible")).toMatchObject({ status: "False" });
+        const condition = findCondition(status?.conditions, "VersionMigrationEligible");
+        expect(condition).toMatchObject({ status: "False", reason: "Error" });
+        expect(condition?.message).toMatch(/across multiple MINOR versions.*; go to 1\.22\.1 first$/);
       });
       await change({ version: "1.23.0" });
       await untilReady(look);

@@ -24,7 +24,7 @@ import {
   versionEligible,
   versionNotEligible,
 } from "../conditions/index.ts";
-import { migrationProblem, ReleaseError, type Releases } from "../releases/index.ts";
+import { migrationProblem, nextStep, ReleaseError, type Releases } from "../releases/index.ts";
 import { TransformError } from "../transform/index.ts";
 import { type Flavour, type Installation, isSameTarget, Note, noteOf, profileOf } from "./installation.ts";
 import type { Leftovers } from "./leftovers.ts";
@@ -83,12 +83,7 @@ export function installationController<T extends Installation>(options: Installa
     const now = clock.now();
     const conditions = initialized(installation.status?.conditions, now);
     try {
-      const version = await releases.targetVersion(componentOf(installation));
-      const problem = migrationProblem({
-        kind: flavour.kind.kind,
-        target: version,
-        installed: installation.status?.version,
-      });
+      const problem = await migrationProblemOf(installation);
       if (problem !== undefined) return say(installation, { conditions: versionNotEligible(conditions, problem, now) });
       return await installOn(installation, versionEligible(conditions, now), context);
     } catch (error) {
@@ -96,6 +91,17 @@ export function installationController<T extends Installation>(options: Installa
       await say(installation, { conditions: installFailed(conditions, error.message, now) });
       return again(pollInterval);
     }
+  }
+
+  /** Why one cannot go from what is installed to what is wished for, and where to go first. */
+  async function migrationProblemOf(installation: T): Promise<string | undefined> {
+    const { kind } = flavour.kind;
+    const installed = installation.status?.version;
+    const target = await releases.targetVersion(componentOf(installation));
+    const problem = migrationProblem({ kind, target, installed });
+    if (problem === undefined || installed === undefined) return problem;
+    const step = nextStep({ target, installed, available: await releases.versions(kind) });
+    return step === undefined ? problem : `${problem}; go to ${step} first`;
   }
 
   async function installOn(installation: T, conditions: Conditions, context: ReconcileContext): Promise<Outcome> {
