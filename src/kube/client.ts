@@ -53,6 +53,8 @@ export function createClient(options: ClientOptions): Client {
 }
 
 const JSON_TYPE = "application/json";
+const METADATA = `${JSON_TYPE};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,${JSON_TYPE}`;
+const METADATA_LIST = `${JSON_TYPE};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,${JSON_TYPE}`;
 
 const PATCH_TYPES: Record<PatchType, string> = {
   merge: "application/merge-patch+json",
@@ -71,6 +73,7 @@ const WATCH_GRACE = 30_000;
 interface Request {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
+  accept?: string;
   query?: string;
   body?: unknown;
   contentType?: string;
@@ -122,22 +125,30 @@ class HttpClient implements Client {
   }
 
   async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}): Promise<KubeList<T>> {
-    const { namespace, timeout: _, signal: __, ...parameters } = options;
-    const request: Request = { method: "GET", path: collectionPath(kind, namespace), query: query(parameters) };
+    const { namespace, metadataOnly, timeout: _, signal: __, ...parameters } = options;
+    const request: Request = {
+      method: "GET",
+      path: collectionPath(kind, namespace),
+      query: query(parameters),
+      ...(metadataOnly && { accept: METADATA_LIST }),
+    };
     const list = await this.#answer<KubeList<T>>(request, options);
     if (!Array.isArray(list.items)) list.items = []; // Go writes an empty list as null
     const [apiVersion, kindName] = [apiVersionOf(kind), kind.kind];
     // Lists of built-in kinds leave out what the list itself says.
-    list.items = list.items.map((item) => (item.kind ? item : { ...item, apiVersion, kind: kindName }));
+    list.items = list.items.map((item) =>
+      item.kind && !metadataOnly ? item : { ...item, apiVersion, kind: kindName },
+    );
     return list;
   }
 
   async watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions = {}): Promise<AsyncIterable<WatchEvent<T>>> {
-    const { namespace, timeout: _, signal: __, ...parameters } = options;
+    const { namespace, metadataOnly, timeout: _, signal: __, ...parameters } = options;
     const request: Request = {
       method: "GET",
       path: collectionPath(kind, namespace),
       query: query({ watch: true, ...parameters }),
+      ...(metadataOnly && { accept: METADATA }),
     };
     const call = this.#begin(request, options);
     try {
@@ -288,7 +299,7 @@ class HttpClient implements Client {
       method,
       path: `${this.#prefix}${path}${request.query ?? ""}`,
       headers: {
-        accept: JSON_TYPE,
+        accept: request.accept ?? JSON_TYPE,
         "user-agent": this.#userAgent,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(bytes && { "content-type": request.contentType ?? JSON_TYPE, "content-length": String(bytes.length) }),

@@ -13,6 +13,8 @@ export interface ReadOptions extends CallOptions {
 }
 
 export interface ListOptions extends ReadOptions {
+  /** Only the metadata of each object is sent. */
+  metadataOnly?: boolean;
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
@@ -22,6 +24,8 @@ export interface ListOptions extends ReadOptions {
 }
 
 export interface WatchOptions extends CallOptions {
+  /** Only the metadata of each object is sent. */
+  metadataOnly?: boolean;
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;

@@ -40,6 +40,16 @@ export function createCluster(options: {
 }
 
 function cacheId<T extends KubeObject>({ group, version, plural }: Kind<T>, scope: CacheScope): string {
-  const { namespace, labelSelector, fieldSelector } = scope;
-  return JSON.stringify([group, version, plural, namespace, labelSelector, fieldSelector]);
+  const { namespace, labelSelector, fieldSelector, projection, managedFields } = scope;
+  const kept = typeof projection === "object" ? [...projection].sort() : projection;
+  return JSON.stringify([
+    group,
+    version,
+    plural,
+    namespace,
+    labelSelector,
+    fieldSelector,
+    kept,
+    managedFields ?? false,
+  ]);
 }

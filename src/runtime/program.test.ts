@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Namespace } from "#api/core";
 import { type Connection, connectionOf } from "#kube";
 import { systemClock } from "#lib/clock";
-import { silentLog } from "#lib/log";
+import { createLogger, silentLog } from "#lib/log";
 import { eventually } from "../../test/support/eventually.ts";
 import { startEmbedded, type TestServer } from "../../test/support/servers.ts";
 import { atStart, type Controller, createFleet, createProgram, done, staticProvider, type Trigger } from "./index.ts";
@@ -18,8 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-function started(signal: AbortSignal) {
-  return createProgram({ name: "test", hub: connection, log, signal });
+function started(signal: AbortSignal, write: (line: string) => void = () => {}) {
+  const said = createLogger({ level: "info", format: "human", clock, write });
+  return createProgram({ name: "test", hub: connection, log: said, signal });
 }
 
 describe("a program", () => {
@@ -46,7 +47,8 @@ describe("a program", () => {
 
   it("keeps its clusters until its controllers have ended, because what is being done there may be finished", async () => {
     const stop = new AbortController();
-    const { run } = await started(stop.signal);
+    const lines: string[] = [];
+    const { run } = await started(stop.signal, (line) => lines.push(line.replace(/^\S+ INFO +/, "")));
     const fleet = createFleet({ provider: staticProvider({ east: connection }), clock, log });
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
@@ -72,6 +74,11 @@ describe("a program", () => {
     await running;
     expect(states).toEqual(["Engaged", "Engaged"]);
     expect(fleet.members).toEqual([]);
+    expect(lines).toEqual([
+      `test  starts  hub=${server.url} controllers=[slow]`,
+      "test  a cluster is connected  cluster=east",
+      "test  has ended",
+    ]);
   });
 
   it("says what kept it from running when all of it has ended", async () => {

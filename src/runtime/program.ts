@@ -60,9 +60,15 @@ export async function createProgram(options: ProgramOptions): Promise<Program> {
       const manager = createManager({ ...settings, clock, log, ...(fleet && { fleet }) });
       // While a hub cannot be reached nothing but a timer may be left, and a clock's timers keep no process alive.
       const alive = setInterval(() => {}, 60_000);
+      const said = log.with({ component: name });
+      const names = settings.controllers.map((controller) => controller.name);
+      said.info("starts", { hub: client.server, controllers: names });
+      const stopTelling = fleet && tellOfClusters(fleet, said);
       try {
         await runTogether(manager, fleet, signal);
+        said.info("has ended");
       } finally {
+        stopTelling?.();
         clearInterval(alive);
         client.close();
         exec.close();
@@ -88,6 +94,24 @@ async function runTogether(manager: Manager, fleet: Fleet | undefined, signal: A
   await members;
   signal.removeEventListener("abort", follow);
   if (failures.length > 0) throw failures[0];
+}
+
+/** The first question of whoever starts a program is which clusters it has found. What is wrong the fleet tells itself. */
+function tellOfClusters(fleet: Fleet, log: Logger): () => void {
+  const connected = new Set<string>();
+  const stops = [
+    fleet.onChange(({ name, state }) => {
+      if (state !== "Engaged" || connected.has(name)) return;
+      connected.add(name);
+      log.info("a cluster is connected", { cluster: name });
+    }),
+    fleet.onRemoved((name, why) => {
+      if (connected.delete(name) && why !== "stopped") log.info("a cluster has left", { cluster: name });
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
 }
 
 function stderrLog(clock: Clock): Logger {

@@ -1,6 +1,6 @@
 /** The contract of the runtime: what a controller is given and what it gives back. */
 import type { Key, Kind, KubeObject } from "#api/meta";
-import type { ChangeListener, Client, Draft } from "#kube";
+import type { ChangeListener, Client, Draft, KeptParts } from "#kube";
 import type { Logger } from "#lib/log";
 import type { Predicate } from "./predicates.ts";
 
@@ -34,7 +34,8 @@ export interface CommitOptions {
   signal?: AbortSignal;
 }
 
-export interface CacheScope {
+/** Which objects are copied, and what of them is kept. */
+export interface CacheScope extends KeptParts {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;

@@ -11,9 +11,10 @@ import { Breath } from "../breath.ts";
 import { isExpired, isNotFound, isTimeout, isTooLargeResourceVersion, KubeError, statusError } from "../errors.ts";
 import type { Client, ListOptions, WatchEvent, WatchOptions } from "../types.ts";
 import { Backoff } from "./backoff.ts";
+import { type KeptParts, keeping } from "./projection.ts";
 
-/** Which objects are followed. */
-export interface Scope {
+/** Which objects are followed, and what of them is kept. */
+export interface Scope extends KeptParts {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
@@ -67,6 +68,8 @@ export class Reflector<T extends KubeObject> {
   lastError: Error | undefined;
   readonly #options: ReflectorOptions<T>;
   readonly #backoff: Backoff;
+  readonly #kept: (object: T) => T;
+  readonly #asked: Pick<ListOptions, "namespace" | "labelSelector" | "fieldSelector" | "metadataOnly">;
   /** Where to go on watching; without it a full picture is needed. */
   #resourceVersion: string | undefined;
   #canWatchList = true;
@@ -75,6 +78,9 @@ export class Reflector<T extends KubeObject> {
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
+    const { projection, managedFields: _, ...which } = options.scope;
+    this.#asked = projection === "metadata" ? { ...which, metadataOnly: true } : which;
+    this.#kept = keeping(options.kind, options.scope);
     this.#backoff = new Backoff(options.clock, options.random);
   }
 
@@ -168,19 +174,19 @@ export class Reflector<T extends KubeObject> {
     const object = this.#checked(event);
     if (event.type === "BOOKMARK") return object.metadata.annotations?.[INITIAL_EVENTS_END] === "true";
     if (event.type === "DELETED") picture.delete(keyOf(object));
-    else picture.set(keyOf(object), lean(object));
+    else picture.set(keyOf(object), this.#kept(object));
     return false;
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, kind, scope, sink } = this.#options;
+    const { client, kind, sink } = this.#options;
     const breath = new Breath();
     const picture = new Map<string, T>();
     let page: ListOptions = { limit: PAGE };
     for (;;) {
       let list: Awaited<ReturnType<typeof client.list<T>>>;
       try {
-        list = await client.list(kind, { ...scope, ...page, signal });
+        list = await client.list(kind, { ...this.#asked, ...page, signal });
       } catch (error) {
         if (!page.continue || !isExpired(error)) throw error;
         // The pages outlived the server's memory; all at once they cannot.
@@ -189,7 +195,7 @@ export class Reflector<T extends KubeObject> {
         continue;
       }
       for (const item of list.items) {
-        picture.set(keyOf(item), lean(item));
+        picture.set(keyOf(item), this.#kept(item));
         if (breath.due) await breath.pause();
       }
       const { continue: next, resourceVersion } = list.metadata;
@@ -204,17 +210,17 @@ export class Reflector<T extends KubeObject> {
   }
 
   #open(options: WatchOptions, signal: AbortSignal): Promise<AsyncIterable<WatchEvent<T>>> {
-    const { client, kind, scope, random } = this.#options;
+    const { client, kind, random } = this.#options;
     const { least, most } = WATCH_SECONDS;
     const timeoutSeconds = least + Math.floor(random() * (most - least));
-    return client.watch(kind, { ...scope, ...options, allowWatchBookmarks: true, timeoutSeconds, signal });
+    return client.watch(kind, { ...this.#asked, ...options, allowWatchBookmarks: true, timeoutSeconds, signal });
   }
 
   #apply(event: WatchEvent<T>): void {
     const { sink } = this.#options;
     const object = this.#checked(event);
     if (event.type === "DELETED") sink.remove(object);
-    else if (event.type !== "BOOKMARK") sink.put(lean(object));
+    else if (event.type !== "BOOKMARK") sink.put(this.#kept(object));
     if (object.metadata.resourceVersion) this.#resourceVersion = object.metadata.resourceVersion;
     this.#expiredAgain = false;
   }
@@ -223,7 +229,8 @@ export class Reflector<T extends KubeObject> {
   #checked({ type, object }: WatchEvent<T>): T {
     const { kind } = this.#options;
     if (type === "ERROR") throw statusError(object as unknown as Status, `watch ${kind.plural}`);
-    if (object.kind !== kind.kind || object.apiVersion !== apiVersionOf(kind)) {
+    const isMetadata = this.#asked.metadataOnly === true && object.kind === "PartialObjectMetadata";
+    if (!isMetadata && (object.kind !== kind.kind || object.apiVersion !== apiVersionOf(kind))) {
       throw new KubeError("malformed", `watch ${kind.plural}: the server sent a ${object.apiVersion} ${object.kind}`);
     }
     return object;
@@ -267,13 +274,6 @@ export class Reflector<T extends KubeObject> {
   #say(message: string): void {
     this.#options.log(message);
   }
-}
-
-/** Without managedFields, which nobody reads and which are often the larger part. */
-function lean<T extends KubeObject>(object: T): T {
-  if (object.metadata.managedFields === undefined) return object;
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }
 
 /** Answers that say nothing about the way of asking: who asks, the kind, or the moment is at fault. */
