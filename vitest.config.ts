@@ -8,8 +8,8 @@ const shared = {
 
 /** `unit` is `npm test`; `kube` needs real Kubernetes programs, `interop` those of other projects; `architecture` is part of `npm run check`. */
 export default defineConfig({
-  resolve: { conditions: ["source", "node"] },
-  ssr: { resolve: { conditions: ["source", "node"] } },
+  resolve: { conditions: ["@capstan/source", "node"] },
+  ssr: { resolve: { conditions: ["@capstan/source", "node"] } },
   test: {
     projects: [
       { extends: true, test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "test/e2e/**/*.test.ts"] } },
@@ -22,7 +22,11 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { ...shared, name: "architecture", include: ["test/architecture.test.ts", "test/docs.test.ts"] },
+        test: {
+          ...shared,
+          name: "architecture",
+          include: ["test/architecture.test.ts", "test/chart.test.ts", "test/docs.test.ts"],
+        },
       },
     ],
   },
