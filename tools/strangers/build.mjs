@@ -1,12 +1,13 @@
 /**
  * Fetches the programs of other projects that `npm run test:interop` runs beside ours, each by module and version,
- * and builds them into `.kube/strangers`; charts and manifests that lie in such a module are copied there. What was
- * built from the same pins is left as it is.
+ * and builds them into `.kube/strangers`; charts and manifests that lie in such a module are copied there. With names
+ * as arguments it builds only those programs, and with `bench` those that only benchmarks run. What was built from the
+ * same pins is left as it is.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -25,7 +26,11 @@ const programs = [
     from: `${INVENTORY}/plugins/kubeconfig-secretreader/cmd/plugin`,
   },
   { name: "controller-example", module: "inventory", from: `${INVENTORY}/examples/controller-example` },
+  { name: "knative-operator", from: "knative.dev/operator/cmd/operator@v0.50.1" },
 ];
+
+/** Opponents in benchmarks: a module of ours with a program around somebody else's library. */
+const opponents = [{ name: "multicluster-runtime", module: "multicluster-runtime", from: "." }];
 
 /** Folders of a module that tests read. */
 const folders = [
@@ -43,8 +48,14 @@ const folders = [
 ];
 
 mkdirSync(bin, { recursive: true });
-for (const program of programs) once(program.name, pinsOf(program), (target) => build(program, target));
-for (const folder of folders) once(folder.name, folder.from, (target) => copy(folder, target));
+const words = process.argv.slice(2);
+for (const program of chosen()) once(program.name, pinsOf(program), (target) => build(program, target));
+for (const folder of words.length > 0 ? [] : folders) once(folder.name, folder.from, (target) => copy(folder, target));
+
+function chosen() {
+  if (words.length === 0) return programs;
+  return words.includes("bench") ? opponents : programs.filter(({ name }) => words.includes(name));
+}
 
 /** Makes what is missing, aside, and moves it into place when it is whole. */
 function once(name, pins, make) {
@@ -82,7 +93,7 @@ function build({ from, module }, target) {
   }
   const aside = `${target}.bin`;
   go(["install", ...flags, from], { env: { GOBIN: aside } });
-  renameSync(join(aside, "helm"), target);
+  renameSync(join(aside, basename(from.replace(/@.*$/, ""))), target);
   rmSync(aside, { recursive: true });
 }
 
@@ -105,6 +116,7 @@ function go(args, { env = {}, ...options } = {}) {
 function pinsOf({ from, module }) {
   if (!module) return from;
   const hash = createHash("sha256").update(from);
-  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(here, module, file)));
+  const files = ["go.mod", "go.sum", "main.go"].map((file) => join(here, module, file));
+  for (const file of files.filter(existsSync)) hash.update(readFileSync(file));
   return hash.digest("hex");
 }
