@@ -76,8 +76,8 @@ interface Work {
 
 /** A reconcile that takes longer hangs on something that will not come. */
 const RECONCILE_DEADLINE = 5 * 60_000;
-/** A reconcile on a cluster that takes longer gives its place to another. */
-const LENT_AFTER = 1_000;
+/** A reconcile on a cluster that takes longer gives its place to another; where one did, the next does so at once. */
+const LENT_AFTER = 50;
 /** How long running reconciles may take to end when everything ends; kubelets kill after 30 s too. */
 const GRACE = 30_000;
 /** Milliseconds of work between two turns of the event loop. */
@@ -98,6 +98,8 @@ export class ControllerRun {
   readonly #grace: number;
   readonly #concurrency: number;
   readonly #clusters: ClusterStanding;
+  /** Clusters on which the last reconcile took so long that its place was lent. */
+  readonly #slow = new Set<string>();
   #filled = false;
   #started = false;
   #lastBreath = 0;
@@ -179,6 +181,7 @@ export class ControllerRun {
    */
   removeCluster(cluster: string, isForGood: boolean): void {
     this.#queue.removeGroup(cluster);
+    this.#slow.delete(cluster);
     if (isForGood && this.#controller.clusterRemoved) this.#queue.add(removalKey(cluster));
     for (const work of this.#working.values()) {
       if (work.cluster === cluster) work.abort.abort(new ClusterLeft(`cluster ${cluster} has left`));
@@ -281,16 +284,25 @@ export class ControllerRun {
       log.warn("reconcile takes too long and is called off");
       abort.abort(new DeadlineExceeded(`the reconcile took longer than ${deadline / 1000} s`));
     };
-    let isLent = false;
+    let [isLent, isLate] = [false, false];
     const lend = () => {
+      if (!isLent) this.#hire();
       isLent = true;
-      this.#hire();
-      cancel = this.#clock.after(deadline - LENT_AFTER, callOff);
     };
     const mayLend = group !== undefined && deadline > LENT_AFTER;
-    let cancel = mayLend ? this.#clock.after(LENT_AFTER, lend) : this.#clock.after(deadline, callOff);
+    if (mayLend && this.#slow.has(group)) lend();
+    let cancel = this.#clock.after(mayLend ? LENT_AFTER : deadline, () => {
+      isLate = true;
+      if (!mayLend) return callOff();
+      this.#slow.add(group);
+      lend();
+      cancel = this.#clock.after(deadline - LENT_AFTER, callOff);
+    });
     return {
-      end: () => cancel(),
+      end: () => {
+        cancel();
+        if (group !== undefined && !isLate) this.#slow.delete(group);
+      },
       get isLent() {
         return isLent;
       },

@@ -91,7 +91,7 @@ class LiveFleet implements Fleet {
   }
 
   stateOf(name: string): MemberState | undefined {
-    return this.#members.get(name)?.status.state;
+    return this.#members.get(name)?.state;
   }
 
   get members(): readonly MemberStatus[] {
@@ -217,9 +217,9 @@ class LiveFleet implements Fleet {
   #find(name: string): Cluster | Unreachable {
     const member = this.#members.get(name);
     if (!member) return { reason: FleetReason.notFound, message: `cluster ${name} is not known` };
-    const { cluster, status } = member;
-    if (cluster && status.state === "Engaged") return cluster;
-    return status.problem ?? { reason: FleetReason.engaging, message: `cluster ${name} is being connected` };
+    const { cluster, state } = member;
+    if (cluster && state === "Engaged") return cluster;
+    return member.status.problem ?? { reason: FleetReason.engaging, message: `cluster ${name} is being connected` };
   }
 
   #whenWell(name: string, patience: number): Promise<void> {

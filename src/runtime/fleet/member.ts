@@ -91,6 +91,10 @@ export class Member {
     this.#status = { name: offer.name, state: "Pending", since: options.clock.now(), problem: engaging(offer.name) };
   }
 
+  get state(): MemberState {
+    return this.#status.state;
+  }
+
   get status(): MemberStatus {
     const { copies = [] } = this.#engagement?.member ?? {};
     const circuit = this.#engagement?.circuit.isOpen ? "open" : "closed";
