@@ -6,6 +6,7 @@ import { CLUSTER_LEASE, ClusterCondition, ClusterLabel, ManagedCluster, ManagedC
 import { Lease } from "#api/coordination";
 import { Namespace, ServiceAccount } from "#api/core";
 import { ClusterProfile } from "#api/inventory";
+import { knativeEventingCrd, knativeServingCrd } from "#api/knative";
 import { apiVersionOf, type Kind, type KubeObject, keyOf, kind } from "#api/meta";
 import { agentRequest, Bootstrap, bootstrapObjects, hubCrds, spokeCrds } from "#features/registration/hub";
 import { type Client, type Draft, isAlreadyExists, isNotFound, type Kubeconfig, kubeconfigFor } from "#kube";
@@ -24,7 +25,7 @@ const TOKEN_SECONDS = 3600;
 
 /** Installs kinds, roles and the namespace of the fleet on a hub. Doing it again changes nothing. */
 export async function prepareHub(hub: Client): Promise<void> {
-  await installDefinitions(hub, hubCrds);
+  await installDefinitions(hub, [...hubCrds, knativeServingCrd, knativeEventingCrd]);
   for (const object of bootstrapObjects()) await ensure(hub, kindOf(object), object);
   await ensure(hub, Namespace, { metadata: { name: FLEET_NAMESPACE } });
   await ensure(hub, ManagedClusterSetBinding, {

@@ -2,12 +2,16 @@
 import { access, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Kubeconfig, kubeconfigText, mergeKubeconfigs, writeKubeconfig } from "#kube";
+import type { ReleaseSettings } from "./knative-releases.ts";
 import { reasonOf, UserError } from "./user-error.ts";
 
 export interface Ready {
   readonly clusters: readonly { readonly name: string; readonly url: string }[];
   readonly programs: readonly { readonly name: string; readonly pid: number }[];
 }
+
+/** Where the releases of Knative come from that this fleet's hub installs: whoever plans must look there too. */
+const RELEASES_FILE = "knative-releases.json";
 
 /** As consumers of the inventory call it by default. */
 const PROVIDER_FILE = "clusterprofile-provider-file.json";
@@ -84,7 +88,7 @@ export class FleetDirectory {
     for (const cluster of await this.clusters()) await rm(this.kubeconfigOf(cluster), { force: true });
     await rm(join(this.path, "data"), { recursive: true, force: true });
     for (const log of await readdir(this.logs).catch(() => [])) await rm(join(this.logs, log), { force: true });
-    for (const name of ["kubeconfig", "ready.json", "shared-port.json", PROVIDER_FILE])
+    for (const name of ["kubeconfig", "ready.json", "shared-port.json", PROVIDER_FILE, RELEASES_FILE])
       await rm(join(this.path, name), { force: true });
   }
 
@@ -108,6 +112,20 @@ export class FleetDirectory {
     const aside = join(this.path, `ready.json.${process.pid}`);
     await writeFile(aside, `${JSON.stringify(ready)}\n`);
     await rename(aside, join(this.path, "ready.json"));
+  }
+
+  async writeReleases(settings: ReleaseSettings): Promise<void> {
+    await writeFile(join(this.path, RELEASES_FILE), `${JSON.stringify(settings)}\n`);
+  }
+
+  /** Undefined while no hub has run here. */
+  async readReleases(): Promise<ReleaseSettings | undefined> {
+    try {
+      return JSON.parse(await readFile(join(this.path, RELEASES_FILE), "utf8"));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw new UserError(`cannot read ${join(this.path, RELEASES_FILE)}: ${reasonOf(error)}; remove it`);
+    }
   }
 
   async removeReady(): Promise<void> {

@@ -2,7 +2,7 @@
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EmbeddedCluster } from "#apiserver";
-import { ownProvider, writeProviderFile } from "#features/inventory";
+import { type OwnProgram, ownProvider, writeProviderFile } from "#features/inventory";
 import { type Client, connectionOf, createClient } from "#kube";
 import { type Clock, systemClock } from "#lib/clock";
 import { createLogger, type Logger, type LogLevel } from "#lib/log";
@@ -18,12 +18,32 @@ import { runAgent } from "./agent.ts";
 import { type RunningApiServer, startApiServer } from "./apiserver.ts";
 import { takeOrders } from "./control.ts";
 import type { FleetDirectory } from "./fleet-directory.ts";
-import { runHub } from "./hub.ts";
+import { type HubEndpoints, type HubLease, runHub } from "./hub.ts";
+import type { HubChoice } from "./hub-choice.ts";
+import { installDemonstration } from "./knative-demonstration.ts";
+import { knativeReleases, type ReleaseChoice, type ReleaseSettings } from "./knative-releases.ts";
+import { createProgramMetrics, type ProgramMetrics } from "./metrics.ts";
 import { DEFAULT_FIRST_PORT } from "./ports.ts";
 import { untilReachable } from "./reachability.ts";
+import { UserError } from "./user-error.ts";
+
+/** What people say about a hub, whichever program it is part of. */
+export interface HubSettings extends HubChoice {
+  readonly autoApproveUsers?: readonly string[];
+  readonly lease?: HubLease;
+  readonly endpoints?: HubEndpoints;
+  /** Which access providers there are. */
+  readonly providerFile?: string;
+  readonly releases: ReleaseSettings;
+  readonly pollInterval?: number;
+  readonly removalPatience?: number;
+}
 
 export interface FleetOptions {
   readonly spokes: number;
+  readonly hub: HubSettings;
+  /** Whether Knative is put on the first spoke. */
+  readonly withKnative: boolean;
   /** The first port to try for a new cluster, if the person asked for one. */
   readonly port?: number;
   readonly logLevel: LogLevel;
@@ -45,6 +65,9 @@ const A_YEAR_MS = 365 * 24 * 3600 * 1000;
 const JOIN_PATIENCE_MS = 120_000;
 /** For clusters that have just joined. */
 const REACH_PATIENCE_MS = 60_000;
+/** For all of Knative's Deployments. */
+const KNATIVE_PATIENCE_MS = 180_000;
+const KNATIVE_SPOKE = "cluster1";
 /** The spokes that `up` makes; clusters that somebody added are served and left alone. */
 const SPOKE = /^cluster\d+$/;
 
@@ -74,8 +97,9 @@ export class Fleet {
 
   /** Ends when every spoke has joined, answers, and can be reached through its ClusterProfile. */
   async start(): Promise<void> {
-    const { progress, spokes, signal } = this.#options;
+    const { progress, spokes, withKnative } = this.#options;
     const started = this.#clock.now();
+    const releases = await knativeReleases(this.#releaseSettings);
     const server = await this.#startServer([
       "hub",
       ...Array.from({ length: spokes }, (_, index) => `cluster${index + 1}`),
@@ -84,18 +108,15 @@ export class Fleet {
       `${server.clusters.length} clusters serve: ${server.clusters.map(({ name, port }) => `${name} on ${port}`).join(", ")}`,
     );
 
-    const hub = await this.#connect("hub");
+    const metrics = this.#options.hub.endpoints && createProgramMetrics({ clock: this.#clock });
+    const hub = await this.#connect("hub", metrics);
     await prepareHub(hub);
-    this.#run("hub", [hub], (log, stopping) => runHub({ client: hub, clock: this.#clock, log, signal: stopping }));
+    await this.#startHub(hub, releases, metrics);
     progress("the hub runs");
 
-    const patience = AbortSignal.any([AbortSignal.timeout(JOIN_PATIENCE_MS), signal]);
     const joining = server.clusters.filter(({ name }) => SPOKE.test(name));
-    await Promise.all(joining.map((spoke) => this.#join(spoke, hub, started, patience)));
-    await this.#openWays(
-      hub,
-      joining.map(({ name }) => name),
-    );
+    await Promise.race([this.#gather(hub, joining, started), this.#hubEnded()]);
+    if (withKnative) await Promise.race([this.#addKnative(hub, releases), this.#hubEnded()]);
     this.#refuseOrders = await takeOrders(this.#directory, {
       add: (name, firstPort) => this.#add(name, firstPort),
       remove: (name) => this.#remove(name),
@@ -131,6 +152,78 @@ export class Fleet {
     return this.#server;
   }
 
+  /** Ends when it is clear that the hub runs as it was told to. */
+  async #startHub(client: Client, releases: ReleaseChoice, metrics: ProgramMetrics | undefined): Promise<void> {
+    const directory = this.#directory;
+    const { hub: settings, capstan } = this.#options;
+    const kubeconfig = directory.kubeconfigOf("hub");
+    const provider = ownProvider({ plugin: "token-secretreader", capstan, kubeconfig });
+    await writeProviderFile(directory.providerFile, [provider]);
+    await directory.writeReleases(this.#releaseSettings);
+    const { releases: _, providerFile = directory.providerFile, pollInterval, removalPatience, ...choice } = settings;
+    let onStart = () => {};
+    const started = new Promise<void>((resolve) => {
+      onStart = resolve;
+    });
+    this.#run("hub", [client], (log, signal) =>
+      runHub({
+        client,
+        ...choice,
+        onStart,
+        ...(metrics && { metrics }),
+        knative: {
+          providerFile,
+          own: this.#own,
+          releases: releases.source,
+          fetchManifest: releases.fetchManifest,
+          ...(pollInterval !== undefined && { pollInterval }),
+          ...(removalPatience !== undefined && { removalPatience }),
+        },
+        clock: this.#clock,
+        log,
+        signal,
+      }),
+    );
+    await Promise.race([started, this.#hubEnded()]);
+  }
+
+  /** Without a network there is still something to show. */
+  get #releaseSettings(): ReleaseSettings {
+    return { ...this.#options.hub.releases, demonstration: true };
+  }
+
+  /** Nobody joins a hub that has ended; whoever waits for that should hear why. */
+  async #hubEnded(): Promise<never> {
+    await this.#parts.get("hub")?.ended;
+    throw new Error("the hub ended before the fleet was ready");
+  }
+
+  /** Lets the spokes join, and looks whether they can be reached. */
+  async #gather(hub: Client, joining: readonly EmbeddedCluster[], since: Date): Promise<void> {
+    const patience = AbortSignal.any([AbortSignal.timeout(JOIN_PATIENCE_MS), this.#options.signal]);
+    await Promise.all(joining.map((spoke) => this.#join(spoke, hub, since, patience)));
+    await this.#lookInto(
+      hub,
+      joining.map(({ name }) => name),
+    );
+  }
+
+  async #addKnative(hub: Client, { isDemonstration }: ReleaseChoice): Promise<void> {
+    const { progress, signal } = this.#options;
+    if (!this.clusters.some(({ name }) => name === KNATIVE_SPOKE)) {
+      throw new UserError(`Knative goes to ${KNATIVE_SPOKE}, and there is none; give the fleet --spokes 1 or more`);
+    }
+    const version = await installDemonstration({
+      hub,
+      profile: { namespace: FLEET_NAMESPACE, name: KNATIVE_SPOKE },
+      patienceMs: KNATIVE_PATIENCE_MS,
+      logs: this.#directory.logs,
+      signal,
+    });
+    const what = isDemonstration ? " (a demonstration that looks like it; no release of Knative)" : "";
+    progress(`Knative Serving ${version}${what} is Ready on ${KNATIVE_SPOKE}`);
+  }
+
   async #join(
     { name, url, authority }: EmbeddedCluster,
     hub: Client,
@@ -158,25 +251,28 @@ export class Fleet {
     this.#options.progress(`${name} joined and answers`);
   }
 
-  /** Says how consumers of the inventory get into the clusters, and looks whether they do. */
-  async #openWays(hub: Client, clusters: readonly string[]): Promise<void> {
-    const { capstan, progress, signal } = this.#options;
+  /** Looks whether consumers of the inventory get into the clusters. */
+  async #lookInto(hub: Client, clusters: readonly string[]): Promise<void> {
+    const { progress, signal } = this.#options;
     const { providerFile, logs } = this.#directory;
-    const kubeconfig = this.#directory.kubeconfigOf("hub");
-    await writeProviderFile(providerFile, [ownProvider({ plugin: "token-secretreader", capstan, kubeconfig })]);
     if (clusters.length === 0) return;
     await untilReachable({
       hub,
       namespace: FLEET_NAMESPACE,
       clusters,
       providerFile,
-      own: { commands: [capstan], kubeconfigs: [kubeconfig] },
+      own: this.#own,
       patienceMs: REACH_PATIENCE_MS,
       logs,
       clock: this.#clock,
       signal,
     });
     progress("all of them can be reached through their ClusterProfiles");
+  }
+
+  /** How the fleet's own provider file starts Capstan. */
+  get #own(): OwnProgram {
+    return { commands: [this.#options.capstan], kubeconfigs: [this.#directory.kubeconfigOf("hub")] };
   }
 
   async #add(name: string, firstPort?: number): Promise<void> {
@@ -199,8 +295,9 @@ export class Fleet {
     return this.#server;
   }
 
-  async #connect(name: string): Promise<Client> {
-    return createClient({ connection: await connectionOf(this.#running.kubeconfig(name)) });
+  async #connect(name: string, metrics?: ProgramMetrics): Promise<Client> {
+    const connection = await connectionOf(this.#running.kubeconfig(name));
+    return createClient({ connection, ...(metrics && { metrics: metrics.client }) });
   }
 
   #run(name: string, clients: Client[], program: (log: Logger, signal: AbortSignal) => Promise<void>): void {

@@ -8,14 +8,16 @@ import {
   connectedCluster,
   createElection,
   createEventRecorder,
+  createManager,
   type Election,
   type ElectionTiming,
   type EventRecorder,
-  runControllers,
 } from "#runtime";
+import { chosenControllers, type HubChoice } from "./hub-choice.ts";
+import { type KnativeParts, type KnativeSettings, knativeParts } from "./knative.ts";
 import type { ProgramMetrics } from "./metrics.ts";
 
-export interface HubOptions {
+export interface HubOptions extends HubChoice {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
@@ -28,6 +30,10 @@ export interface HubOptions {
   readonly endpoints?: HubEndpoints;
   /** What is counted; the client given here counts its requests if it was made with them. */
   readonly metrics?: ProgramMetrics;
+  /** Runs the Knative operator too. */
+  readonly knative?: KnativeSettings;
+  /** Called when it is clear what runs, before it does. */
+  readonly onStart?: () => void;
 }
 
 export interface HubLease {
@@ -49,25 +55,65 @@ export interface HubEndpoints {
 
 /**
  * Runs until the signal, then until what is being reconciled is done. Throws at once when it held a Lease and has lost
- * it; the process should end then.
+ * it; the process should end then. Throws UsageError for controllers that there are not.
  */
 export async function runHub(options: HubOptions): Promise<void> {
   const { client, clock, log, signal, autoApproveUsers = [], lease, endpoints, metrics } = options;
   const hub = connectedCluster({ name: "hub", client, clock, log });
-  const recorder = createEventRecorder({ client, controller: "capstan-hub", clock, log });
-  await runControllers({
-    controllers: [
+  const knative =
+    options.knative &&
+    (await knativeParts({ ...options.knative, hub, clock, log, signal, ...(metrics && { metrics }) }));
+  try {
+    const all = [
       ...registrationHubControllers({ hub, clock, log, autoApproveUsers }),
       ...inventoryHubControllers({ hub, clock }),
-    ],
-    clock,
-    log,
-    signal,
-    recorder,
-    ...(lease && { election: electionFor(lease, options, recorder) }),
-    ...(endpoints && { endpoints: { ...endpoints, ...(metrics && { registry: metrics.registry }) } }),
-    ...(metrics && { metrics: metrics.runtime }),
+      ...(knative?.controllers ?? []),
+    ];
+    const controllers = chosenControllers(all, options);
+    const isWithKnative = knative?.controllers.some((controller) => controllers.includes(controller)) ?? false;
+    const fleet = isWithKnative ? knative?.fleet : undefined;
+    options.onStart?.();
+    if (knative && isWithKnative) sayInterval(knative, log);
+    const recorder = createEventRecorder({ client, controller: "capstan-hub", clock, log });
+    const manager = createManager({
+      controllers,
+      clock,
+      log,
+      recorder,
+      ...(fleet && { fleet }),
+      ...(lease && { election: electionFor(lease, options, recorder) }),
+      ...(endpoints && { endpoints: { ...endpoints, ...(metrics && { registry: metrics.registry }) } }),
+      ...(metrics && { metrics: metrics.runtime }),
+    });
+    await (fleet ? runWith(fleet, (stop) => manager.run(stop), signal) : manager.run(signal));
+  } finally {
+    knative?.close();
+  }
+}
+
+/** Upstream's operator says it too, and a value below a second is not the one that counts. */
+function sayInterval({ pollInterval }: KnativeParts, log: Logger): void {
+  log.info("Knative that does not work yet is looked at when something changes, and in any case after a while", {
+    component: "knative",
+    interval: `${pollInterval / 1000}s`,
   });
+}
+
+/** The clusters stay until the controllers have ended: what is being done on them may be finished. */
+async function runWith(
+  fleet: KnativeParts["fleet"],
+  run: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const [failed, leave] = [new AbortController(), new AbortController()];
+  const members = fleet.run(leave.signal);
+  members.catch(() => failed.abort()); // told below
+  try {
+    await run(AbortSignal.any([signal, failed.signal]));
+  } finally {
+    leave.abort();
+    await members;
+  }
 }
 
 function electionFor(lease: HubLease, { client, clock, log, metrics }: HubOptions, recorder: EventRecorder): Election {

@@ -9,12 +9,13 @@ import {
 } from "#features/inventory";
 import {
   createReleases,
+  effectivePollInterval,
   type KnativePlan,
   knativeControllers,
   type ManifestText,
   planInstallation,
-  type Releases,
   type ReleaseSource,
+  type Releases,
   type WaysIn,
 } from "#features/knative";
 import { type Client, createExecEngine } from "#kube";
@@ -32,6 +33,8 @@ export interface KnativeSurroundings {
   readonly releases: ReleaseSource;
   /** Gets manifests by URL; without it URLs are refused. */
   readonly fetchManifest?: (url: string) => Promise<ManifestText>;
+  /** The oldest Kubernetes that Knative's programs may accept; theirs unless told. */
+  readonly kubernetesMinVersion?: string | undefined;
 }
 
 /** What a hub is told about Knative. */
@@ -53,6 +56,8 @@ export interface KnativeParts {
   readonly controllers: readonly Controller[];
   /** Has to run beside the controllers. */
   readonly fleet: Fleet;
+  /** Milliseconds, as it is in effect. */
+  readonly pollInterval: number;
   close(): void;
 }
 
@@ -60,7 +65,7 @@ export interface KnativeParts {
 const OPERATOR_NAMESPACE = "knative-operator";
 
 export async function knativeParts(options: KnativeOptions): Promise<KnativeParts> {
-  const { hub, clock, log, signal, pollInterval, removalPatience } = options;
+  const { hub, clock, signal, pollInterval, removalPatience, kubernetesMinVersion } = options;
   const { fleet, ways, releases, close } = await surroundings(options);
   const controllers = knativeControllers({
     hub,
@@ -70,11 +75,11 @@ export async function knativeParts(options: KnativeOptions): Promise<KnativePart
     namespace: OPERATOR_NAMESPACE,
     ...(pollInterval !== undefined && { pollInterval }),
     ...(removalPatience !== undefined && { removalPatience }),
+    kubernetesMinVersion,
     clock,
-    log,
     closing: signal,
   });
-  return { controllers, fleet, close };
+  return { controllers, fleet, pollInterval: effectivePollInterval(pollInterval), close };
 }
 
 export interface KnativePlanOptions extends KnativeSurroundings {
@@ -88,7 +93,7 @@ export async function planKnative(
   installation: KnativeServing | KnativeEventing,
   options: KnativePlanOptions,
 ): Promise<KnativePlan> {
-  const { clock, signal } = options;
+  const { clock, signal, kubernetesMinVersion } = options;
   const hub = connectedCluster({ name: "hub", client: options.hub, clock, log: silentLog });
   const ref = installation.spec?.clusterProfileRef;
   const only = ref && `${ref.namespace}/${ref.name}`;
@@ -96,7 +101,7 @@ export async function planKnative(
   const stop = new AbortController();
   const ended = fleet.run(stop.signal);
   try {
-    return await planInstallation(installation, { hub, fleet, ways, releases, clock, signal });
+    return await planInstallation(installation, { hub, fleet, ways, releases, kubernetesMinVersion, clock, signal });
   } finally {
     stop.abort();
     await ended;

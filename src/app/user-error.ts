@@ -3,6 +3,11 @@ export class UserError extends Error {
   override readonly name = "UserError";
 }
 
+/** What was asked for makes no sense: to be asked for in another way. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
 /** The system's error codes in words; the code itself where there is no better word. */
 export function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;

@@ -5,6 +5,8 @@ import { apiserverCommand } from "./commands/apiserver.ts";
 import { applyCommand } from "./commands/apply.ts";
 import { downCommand } from "./commands/down.ts";
 import { getCommand } from "./commands/get.ts";
+import { hubCommand } from "./commands/hub.ts";
+import { knativeCommand } from "./commands/knative.ts";
 import { nodeCommand } from "./commands/node.ts";
 import { pluginCommand } from "./commands/plugin.ts";
 import { upCommand } from "./commands/up.ts";
@@ -18,7 +20,7 @@ const ExitCode = { done: 0, failed: 1, usage: 2 } as const;
  * Errors whose message is meant for a person, by name: what throws them is loaded only by the command that needs it,
  * so that every command starts fast.
  */
-const FOR_PEOPLE: ReadonlySet<string> = new Set(["UserError", "KubeconfigError", "KubeError"]);
+const FOR_PEOPLE: ReadonlySet<string> = new Set(["UserError", "KubeconfigError", "KubeError", "LeadershipLost"]);
 
 const program = new Command("capstan")
   .description("A hub-and-spoke control plane for fleets of Kubernetes clusters.")
@@ -33,6 +35,8 @@ for (const command of [
   downCommand(),
   getCommand(),
   applyCommand(),
+  knativeCommand(),
+  hubCommand(),
   apiserverCommand(),
   nodeCommand(),
   pluginCommand(),
@@ -40,6 +44,9 @@ for (const command of [
 ]) {
   program.addCommand(inherit(command));
 }
+
+// The program's own options come first, so that a command may have a --version of its own.
+program.enablePositionalOptions();
 
 try {
   await program.parseAsync();
@@ -63,6 +70,10 @@ function inherit(command: Command): Command {
 
 function exitCodeFor(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.done : ExitCode.usage;
+  if (error instanceof Error && error.name === "UsageError") {
+    say(`capstan: ${error.message}; see --help`);
+    return ExitCode.usage;
+  }
   if (error instanceof Error && FOR_PEOPLE.has(error.name)) {
     say(`capstan: ${error.message}`);
     return ExitCode.failed;

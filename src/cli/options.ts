@@ -47,6 +47,13 @@ export function clusterNames(text: string): string[] {
   return names;
 }
 
+/** `a,b,c` */
+export function words(text: string): string[] {
+  const found = text.split(",").map((word) => word.trim());
+  if (found.includes("")) throw new InvalidArgumentError("It must be words, separated by commas.");
+  return found;
+}
+
 /** CAPSTAN_LOG says how much programs tell; `info` unless told. */
 export function logLevel(): LogLevel {
   return process.env.CAPSTAN_LOG === "debug" ? "debug" : "info";

@@ -21,14 +21,27 @@ export async function connect(flags: TargetFlags): Promise<Client> {
 
 /** How the cluster is reached that the flags mean. */
 export async function targetOf(flags: TargetFlags): Promise<Connection> {
-  // The kubeconfig is the user's own, so the programs that it names are run, and may ask who sits at the terminal.
-  const exec = createExecEngine({ env: process.env, terminal: process.stdin.isTTY === true });
-  return connectionOf(await kubeconfigFor(flags), flags.context, { exec });
+  return (await targetAndFleetOf(flags)).connection;
 }
 
-async function kubeconfigFor({ kubeconfig, dir }: TargetFlags): Promise<Kubeconfig> {
+/** The fleet too, if the cluster was chosen because it is one of a fleet on this machine. */
+export async function targetAndFleetOf(
+  flags: TargetFlags,
+): Promise<{ connection: Connection; fleet: FleetDirectory | undefined }> {
+  // The kubeconfig is the user's own, so the programs that it names are run, and may ask who sits at the terminal.
+  const exec = createExecEngine({ env: process.env, terminal: process.stdin.isTTY === true });
+  const { config, fleet } = await kubeconfigFor(flags);
+  return { connection: await connectionOf(config, flags.context, { exec }), fleet };
+}
+
+interface Chosen {
+  readonly config: Kubeconfig;
+  readonly fleet: FleetDirectory | undefined;
+}
+
+async function kubeconfigFor({ kubeconfig, dir }: TargetFlags): Promise<Chosen> {
   const env = process.env.KUBECONFIG;
-  if (kubeconfig !== undefined) return loadKubeconfig({ path: kubeconfig });
+  if (kubeconfig !== undefined) return { config: await loadKubeconfig({ path: kubeconfig }), fleet: undefined };
   if (dir !== undefined) return fleetKubeconfig(new FleetDirectory(dir));
   const usual = await loadKubeconfig({ home: homedir(), ...(env !== undefined && { variable: env }) }).catch(
     (error: unknown) => {
@@ -36,7 +49,7 @@ async function kubeconfigFor({ kubeconfig, dir }: TargetFlags): Promise<Kubeconf
       return undefined;
     },
   );
-  if (usual && usual.contexts.length > 0) return usual;
+  if (usual && usual.contexts.length > 0) return { config: usual, fleet: undefined };
   const fleet = new FleetDirectory(defaultDirectory());
   if (await fleet.readReady()) {
     say(`Using the fleet in ${fleet.path}, because there is no kubeconfig.`);
@@ -47,8 +60,8 @@ async function kubeconfigFor({ kubeconfig, dir }: TargetFlags): Promise<Kubeconf
   );
 }
 
-async function fleetKubeconfig(fleet: FleetDirectory): Promise<Kubeconfig> {
+async function fleetKubeconfig(fleet: FleetDirectory): Promise<Chosen> {
   if (!(await fleet.isFleet()))
     throw new UserError(`there is no fleet in ${fleet.path}; start one with \`capstan up --dir ${fleet.path}\``);
-  return loadKubeconfig({ path: fleet.kubeconfig });
+  return { config: await loadKubeconfig({ path: fleet.kubeconfig }), fleet };
 }

@@ -2,32 +2,33 @@
 import { spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { FleetDirectory, type RunningFleet, UserError, up } from "#app";
+import { FleetDirectory, type RunningFleet, UsageError, UserError, up } from "#app";
 import type { UpFlags } from "../commands/up.ts";
+import { ENTRY } from "../entry.ts";
 import { defaultDirectory, logLevel } from "../options.ts";
 import { stopSignal } from "../signals.ts";
 import { colours, print, say } from "../terminal.ts";
 import { version } from "../version.ts";
-
-/** What starts Capstan, with Node before it. */
-const ENTRY = fileURLToPath(new URL("../main.js", import.meta.url));
+import { hubSettings } from "./hub-settings.ts";
 
 export function runUp(flags: UpFlags): Promise<void> {
   return flags.detach ? detached(flags) : foreground(flags);
 }
 
 /** What a detached fleet tells the command that started it. */
-type Report = { step: string } | { ready: string } | { failed: string };
+type Report = { step: string } | { ready: string } | { failed: string; isUsage: boolean };
 
 async function foreground(flags: UpFlags): Promise<void> {
   const report = reporter();
   const started = Date.now();
+  const withKnative = flags.with === "knative";
   let fleet: RunningFleet;
   try {
     fleet = await up({
       dir: flags.dir,
       spokes: flags.spokes,
+      hub: hubSettings(flags),
+      withKnative,
       ...(flags.port !== undefined && { port: flags.port }),
       fresh: flags.fresh ?? false,
       logLevel: logLevel(),
@@ -37,14 +38,14 @@ async function foreground(flags: UpFlags): Promise<void> {
       signal: stopSignal(),
     });
   } catch (error) {
-    if (process.send && error instanceof UserError) {
-      report({ failed: error.message });
+    if (process.send && (error instanceof UserError || error instanceof UsageError)) {
+      report({ failed: error.message, isUsage: error instanceof UsageError });
       process.exitCode = 1;
       return;
     }
     throw error;
   }
-  report({ ready: summary(fleet, Date.now() - started) });
+  report({ ready: summary(fleet, Date.now() - started, withKnative) });
   if (process.send) process.disconnect?.();
   await fleet.stopped;
 }
@@ -62,22 +63,15 @@ async function detached(flags: UpFlags): Promise<void> {
   const directory = new FleetDirectory(flags.dir);
   await directory.create();
   const output = openSync(join(directory.logs, "up.log"), "a", 0o600);
-  const args = [
-    ENTRY,
-    "up",
-    "--dir",
-    directory.path,
-    "--spokes",
-    String(flags.spokes),
-    ...(flags.port !== undefined ? ["--port", String(flags.port)] : []),
-    ...(flags.fresh ? ["--fresh"] : []),
-  ];
+  // The same words again, so that no flag is lost; of two --dir the last one counts.
+  const said = process.argv.slice(process.argv.indexOf("up") + 1).filter((word) => word !== "--detach");
+  const args = [ENTRY, "up", ...said, "--dir", directory.path];
   const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", output, output, "ipc"] });
 
   await new Promise<void>((resolve, reject) => {
     child.on("message", (report: Report) => {
       if ("step" in report) say(`${colours.green("✓")} ${report.step}`);
-      if ("failed" in report) reject(new UserError(report.failed));
+      if ("failed" in report) reject(report.isUsage ? new UsageError(report.failed) : new UserError(report.failed));
       if ("ready" in report) {
         print(`\n${report.ready}\nIt runs in the background; \`capstan down${dirFlag(directory)}\` stops it.`);
         resolve();
@@ -94,7 +88,7 @@ async function detached(flags: UpFlags): Promise<void> {
   });
 }
 
-function summary({ directory, clusters }: RunningFleet, ms: number): string {
+function summary({ directory, clusters }: RunningFleet, ms: number, withKnative: boolean): string {
   const kubectl = `kubectl --kubeconfig ${directory.kubeconfig}`;
   const width = Math.max(...clusters.map(({ name }) => name.length));
   return [
@@ -104,7 +98,7 @@ function summary({ directory, clusters }: RunningFleet, ms: number): string {
     "Three things to try:",
     `  ${kubectl} --context hub get managedclusters`,
     `  ${kubectl} --context hub get clusterprofiles -n fleet-system`,
-    `  npx capstan get clusters${dirFlag(directory)}`,
+    `  npx capstan get ${withKnative ? "knative" : "clusters"}${dirFlag(directory)}`,
     "",
   ].join("\n");
 }

@@ -9,8 +9,16 @@ export interface ClustersFlags extends TargetFlags {
   readonly clusterset?: string;
 }
 
+export interface KnativeFlags extends TargetFlags {
+  readonly output: Exclude<Output, "tree">;
+  readonly namespace?: string;
+}
+
 export function getCommand(): Command {
-  return new Command("get").description("show what the hub knows").addCommand(clustersCommand());
+  return new Command("get")
+    .description("show what the hub knows")
+    .addCommand(clustersCommand())
+    .addCommand(knativeCommand());
 }
 
 function clustersCommand(): Command {
@@ -22,4 +30,12 @@ function clustersCommand(): Command {
       new Option("-o, --output <form>", "how to show them").choices(["table", "tree", "json", "yaml"]).default("table"),
     )
     .action(async (flags: ClustersFlags) => (await import("../actions/get-clusters.ts")).showClusters(flags));
+}
+
+function knativeCommand(): Command {
+  return withTargetOptions(new Command("knative"))
+    .description("show Knative on all clusters of the fleet")
+    .option("-n, --namespace <name>", "only what is in this namespace of the hub")
+    .addOption(new Option("-o, --output <form>", "how to show it").choices(["table", "json", "yaml"]).default("table"))
+    .action(async (flags: KnativeFlags) => (await import("../actions/get-knative.ts")).showKnative(flags));
 }

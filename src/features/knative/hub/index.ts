@@ -1,6 +1,5 @@
 /** The Knative operator of a hub: installations on the hub itself and on the clusters of the inventory. */
 import type { Clock } from "#lib/clock";
-import type { Logger } from "#lib/log";
 import type { Cluster, Controller, Fleet } from "#runtime";
 import type { Releases } from "../releases/index.ts";
 import { installationController } from "./installation.controller.ts";
@@ -10,7 +9,7 @@ import { createLeftovers } from "./leftovers.ts";
 import { createTargets, type WaysIn } from "./target.ts";
 
 export type { Installation } from "./installation.ts";
-export { type KnativePlan, type PlanOptions, planInstallation } from "./plan.ts";
+export { type KnativePlan, planInstallation } from "./plan.ts";
 export type { WaysIn } from "./target.ts";
 
 export interface KnativeOperatorOptions {
@@ -23,10 +22,11 @@ export interface KnativeOperatorOptions {
   readonly namespace?: string;
   /** Milliseconds between looks at what does not work yet, should no watch have told of it. */
   readonly pollInterval?: number;
+  /** The oldest Kubernetes that Knative's programs may accept; theirs unless told. */
+  readonly kubernetesMinVersion?: string | undefined;
   /** Milliseconds for which a cluster that cannot be reached holds up a deletion. */
   readonly removalPatience?: number;
   readonly clock: Clock;
-  readonly log: Logger;
   /** Fires when this process is about to end. */
   readonly closing: AbortSignal;
 }
@@ -37,16 +37,13 @@ export const DEFAULT_REMOVAL_PATIENCE = 5 * 60_000;
 const OPERATOR_NAMESPACE = "knative-operator";
 
 export function knativeControllers(options: KnativeOperatorOptions): Controller[] {
-  const { hub, fleet, ways, releases, closing, clock, log } = options;
+  const { hub, fleet, ways, releases, closing, clock } = options;
   const { namespace = OPERATOR_NAMESPACE, removalPatience = DEFAULT_REMOVAL_PATIENCE } = options;
   const pollInterval = effectivePollInterval(options.pollInterval);
-  log.info("Knative installations are watched; what does not work yet is looked at again in any case", {
-    component: "knative",
-    interval: `${pollInterval / 1000}s`,
-  });
   const targets = createTargets({ hub, fleet, ways, closing });
   const leftovers = createLeftovers({ hub, namespace });
-  const shared = { hub, targets, releases, leftovers, pollInterval, removalPatience, clock };
+  const { kubernetesMinVersion } = options;
+  const shared = { hub, targets, releases, leftovers, pollInterval, removalPatience, kubernetesMinVersion, clock };
   return [
     installationController({ flavour: Serving, ...shared }),
     installationController({ flavour: Eventing, ...shared }),

@@ -11,7 +11,6 @@ import { keyOf } from "#api/meta";
 import type { Clock } from "#lib/clock";
 import { isDeleting } from "#lib/meta";
 import { again, type Cluster, type Controller, done, type Outcome, type ReconcileContext, withCleanUp } from "#runtime";
-import { componentOf } from "../component.ts";
 import {
   type Conditions,
   deploymentsAvailable,
@@ -24,10 +23,11 @@ import {
   versionEligible,
   versionNotEligible,
 } from "../conditions/index.ts";
-import { migrationProblem, nextStep, ReleaseError, type Releases } from "../releases/index.ts";
+import { ReleaseError, type Releases } from "../releases/index.ts";
 import { TransformError } from "../transform/index.ts";
 import { type Flavour, type Installation, isSameTarget, Note, noteOf, profileOf } from "./installation.ts";
 import type { Leftovers } from "./leftovers.ts";
+import { migrationHindrance } from "./migration.ts";
 import { type Installed, Sites } from "./sites.ts";
 import { isUnresolved, type Targets, type Unresolved } from "./target.ts";
 
@@ -39,6 +39,8 @@ export interface InstallationOptions<T extends Installation> {
   readonly leftovers: Leftovers;
   /** How often what does not work yet is looked at, should no watch have told of it. */
   readonly pollInterval: number;
+  /** The oldest Kubernetes that Knative's programs may accept; theirs unless told. */
+  readonly kubernetesMinVersion?: string | undefined;
   /** How long a cluster that cannot be reached holds up a deletion. */
   readonly removalPatience: number;
   readonly clock: Clock;
@@ -46,16 +48,19 @@ export interface InstallationOptions<T extends Installation> {
 
 /** Each waits most of the time for another cluster. */
 const AT_ONCE = 16;
+/** Several times what the largest release takes; a cluster that needs longer is asked again later. */
+const LONGEST_MS = 2 * 60_000;
 
 export function installationController<T extends Installation>(options: InstallationOptions<T>): Controller {
   const { flavour, hub, targets, releases, leftovers, pollInterval, removalPatience, clock } = options;
   const installations = hub.cache(flavour.kind);
   const installationsOn = installations.indexBy(profileOf);
-  const sites = new Sites({ flavour, releases, clock });
+  const sites = new Sites({ flavour, releases, kubernetesMinVersion: options.kubernetesMinVersion, clock });
 
   return {
     name: flavour.component,
     concurrency: AT_ONCE,
+    deadline: LONGEST_MS,
     triggers: [
       installations.keyedBy(keyOf),
       targets.keyedBy((profile) => installationsOn.at(profile).map(keyOf)),
@@ -83,7 +88,7 @@ export function installationController<T extends Installation>(options: Installa
     const now = clock.now();
     const conditions = initialized(installation.status?.conditions, now);
     try {
-      const problem = await migrationProblemOf(installation);
+      const problem = await migrationHindrance(installation, flavour.kind.kind, releases);
       if (problem !== undefined) return say(installation, { conditions: versionNotEligible(conditions, problem, now) });
       return await installOn(installation, versionEligible(conditions, now), context);
     } catch (error) {
@@ -91,17 +96,6 @@ export function installationController<T extends Installation>(options: Installa
       await say(installation, { conditions: installFailed(conditions, error.message, now) });
       return again(pollInterval);
     }
-  }
-
-  /** Why one cannot go from what is installed to what is wished for, and where to go first. */
-  async function migrationProblemOf(installation: T): Promise<string | undefined> {
-    const { kind } = flavour.kind;
-    const installed = installation.status?.version;
-    const target = await releases.targetVersion(componentOf(installation));
-    const problem = migrationProblem({ kind, target, installed });
-    if (problem === undefined || installed === undefined) return problem;
-    const step = nextStep({ target, installed, available: await releases.versions(kind) });
-    return step === undefined ? problem : `${problem}; go to ${step} first`;
   }
 
   async function installOn(installation: T, conditions: Conditions, context: ReconcileContext): Promise<Outcome> {
@@ -135,13 +129,19 @@ export function installationController<T extends Installation>(options: Installa
   async function uninstall(installation: T, context: ReconcileContext): Promise<Outcome> {
     const key = keyOf(installation);
     const cluster = noteOf(installation, Note.cluster);
-    if (cluster === undefined) return done; // nothing was ever put anywhere
+    // Without either nothing was ever put anywhere; with manifests alone another operator has put it there.
+    if (cluster === undefined && !installation.status?.manifests?.length) return done;
 
     const rivals = installations.list().filter((other) => !isDeleting(other) && isSameTarget(installation, other));
     const hindrance = await removalFrom(installation, cluster, rivals.length > 0, context);
     if (hindrance === undefined) {
       sites.leave(key);
       return done;
+    }
+    // Of a cluster that has never answered nothing could be noted by which to know it again.
+    if (cluster === undefined) {
+      await say(installation, { conditions: awaiting(installation, hindrance) });
+      return again(pollInterval);
     }
     const deadline = Date.parse(installation.metadata.deletionTimestamp ?? "") + removalPatience;
     const left = deadline - clock.now().getTime();
@@ -159,13 +159,13 @@ export function installationController<T extends Installation>(options: Installa
 
   async function removalFrom(
     installation: T,
-    cluster: string,
+    cluster: string | undefined,
     isShared: boolean,
     context: ReconcileContext,
   ): Promise<Unresolved | undefined> {
     const target = await targets.find(installation);
     if (isUnresolved(target)) return target;
-    if (target.identity !== cluster) {
+    if (cluster !== undefined && target.identity !== cluster) {
       const message = `ClusterProfile ${profileOf(installation)} leads to another cluster than the one it was installed on`;
       return { reason: TargetReason.stale, message };
     }
@@ -173,9 +173,10 @@ export function installationController<T extends Installation>(options: Installa
     return hindrance === undefined ? undefined : { reason: TargetReason.stale, message: hindrance };
   }
 
-  function awaiting({ status }: T, { reason, message }: Unresolved, deadline: Date): Conditions {
+  function awaiting({ status }: T, { reason, message }: Unresolved, deadline?: Date): Conditions {
     const now = clock.now();
-    const wait = `${message}; what is installed there is removed as soon as that ends, and left behind after ${deadline.toISOString()}`;
+    const end = deadline ? `, and left behind after ${deadline.toISOString()}` : "";
+    const wait = `${message}; what is installed there is removed as soon as that ends${end}`;
     return targetNotResolved(initialized(status?.conditions, now), { reason, message: wait }, now);
   }
 

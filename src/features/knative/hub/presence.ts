@@ -32,7 +32,7 @@ export interface PresenceOptions {
 }
 
 /** The name under which upstream's operator writes: fields stay with the operator, whichever of the two it is. */
-const FIELD_MANAGER = "manifestival";
+export const FIELD_MANAGER = "manifestival";
 
 export class Presence {
   readonly cluster: Cluster;
@@ -90,19 +90,19 @@ export class Presence {
   }
 
   /** What we keep on the cluster about the installation itself. */
-  async own(key: string): Promise<ConfigMap | undefined> {
+  async own(key: string, signal: AbortSignal): Promise<ConfigMap | undefined> {
     const [namespace = ""] = key.split("/");
     const cache = this.#copy(ConfigMap, { namespace, labelSelector: OURS }, true);
-    await cache.whenSynced();
+    await orAborted(cache.whenSynced(), signal);
     return cache.get(key);
   }
 
-  async deployment(key: string): Promise<Deployment | undefined> {
-    return (await this.#filled(Deployment)).get(key);
+  async deployment(key: string, signal: AbortSignal): Promise<Deployment | undefined> {
+    return (await this.#filled(Deployment, signal)).get(key);
   }
 
-  async job(key: string): Promise<Job | undefined> {
-    return (await this.#filled(Job)).get(key);
+  async job(key: string, signal: AbortSignal): Promise<Job | undefined> {
+    return (await this.#filled(Job, signal)).get(key);
   }
 
   close(): void {
@@ -110,9 +110,10 @@ export class Presence {
     this.#life.abort();
   }
 
-  async #filled<T extends KubeObject>(kind: Kind<T>): Promise<Cache<T>> {
+  /** A cluster that has gone fills nothing any more, so nobody waits for longer than they may. */
+  async #filled<T extends KubeObject>(kind: Kind<T>, signal: AbortSignal): Promise<Cache<T>> {
     const cache = this.#cache(kind);
-    await cache.whenSynced();
+    await orAborted(cache.whenSynced(), signal);
     return cache;
   }
 

@@ -3,6 +3,7 @@ import { ConfigMap, Namespace } from "#api/core";
 import { apiVersionOf, type DynamicObject, keyOf, type OwnerReference } from "#api/meta";
 import {
   type ApplyReport,
+  type ApplyStrategy,
   type Draft,
   idOf,
   isAlreadyExists,
@@ -19,12 +20,12 @@ import type { Releases, TargetRelease } from "../releases/index.ts";
 import { placed, transformed, withoutEncryption } from "../transform/index.ts";
 import { anchorFor, foretoldOwner, labelsFor, mended, namespaceFor, ownerFrom } from "./anchor.ts";
 import { type Flavour, type Installation, type Place, placeOf } from "./installation.ts";
-import { Presence } from "./presence.ts";
+import { FIELD_MANAGER, Presence } from "./presence.ts";
 import { InstalledRecord } from "./record.ts";
 import { removeFrom, trackingOf } from "./removal.ts";
 import { departedIn, hindranceIn } from "./report.ts";
 import type { Target } from "./target.ts";
-import { jobsDone, waitedFor, wishesFor } from "./wishes.ts";
+import { jobsDone, type WishesOptions, waitedFor, wishesFor } from "./wishes.ts";
 
 /** How an installation fares after it was put on its cluster. */
 export interface Installed {
@@ -42,11 +43,15 @@ export interface Installed {
 export interface SitesOptions {
   readonly flavour: Flavour;
   readonly releases: Releases;
+  /** The oldest Kubernetes that Knative's programs may accept; theirs unless told. */
+  readonly kubernetesMinVersion?: string | undefined;
   readonly clock: Clock;
 }
 
 /** What stands in the way and is likely to pass, such as a definition that is not served yet, is waited for so long. */
 const PATIENCE_MS = 20_000;
+/** Upstream's operator writes whole objects under the same name. */
+const STRATEGY: ApplyStrategy = { type: "ServerSideApply", force: true, succeeds: [FIELD_MANAGER] };
 /** The one Deployment that Eventing itself changes. */
 const PING_ADAPTER = "pingsource-mt-adapter";
 
@@ -75,11 +80,12 @@ export class Sites {
   async install(installation: Installation, target: Target, { signal }: { signal: AbortSignal }): Promise<Installed> {
     const place = placeOf(installation, this.#options.flavour);
     const presence = this.#presenceOf(installation, target.cluster);
-    const owner = await this.#owner(installation, place, presence);
-    const { release, objects, set } = await this.#wished(installation, place, presence, owner);
+    const stand = { installation, place, presence, signal };
+    const owner = await this.#owner(installation, place, presence, signal);
+    const { release, objects, set } = await this.#wished(owner, stand);
 
     const report = await presence.apply(set(false), { signal, patience: PATIENCE_MS });
-    const waitingFor = await waitedFor(objects, presence);
+    const waitingFor = await waitedFor(objects, stand);
     const first = hindranceIn(report);
     const isWorking = first === undefined && waitingFor.length === 0;
     const hindrance =
@@ -89,7 +95,7 @@ export class Sites {
       paths: release.paths,
       ...(hindrance !== undefined && { hindrance }),
       waitingFor,
-      completedJobs: await jobsDone(installation, objects, presence),
+      completedJobs: await jobsDone(objects, stand),
     };
   }
 
@@ -101,8 +107,9 @@ export class Sites {
   ): Promise<{ version: string; report: ApplyReport }> {
     const place = placeOf(installation, this.#options.flavour);
     const presence = this.#presenceOf(installation, target.cluster);
-    const { owner, first } = await foretold(installation, place, presence);
-    const { release, set } = await this.#wished(installation, place, presence, owner);
+    const stand = { installation, place, presence, signal };
+    const { owner, first } = await foretold(stand);
+    const { release, set } = await this.#wished(owner, stand);
     const { wishes, ...rest } = set(true);
     const report = await presence.plan({ ...rest, wishes: [...first, ...wishes] }, { signal });
     return { version: release.version, report };
@@ -165,17 +172,18 @@ export class Sites {
   }
 
   /** What is asked of the engine, and what it was made from. */
-  async #wished(installation: Installation, place: Place, presence: Presence, owner: OwnerReference): Promise<Wished> {
+  async #wished(owner: OwnerReference, stand: WishesOptions): Promise<Wished> {
+    const { installation, place, presence } = stand;
     const release = await this.#options.releases.target(componentOf(installation));
-    const manifests = await this.#manifests(installation, release, place, presence, owner);
-    const wishes = await wishesFor(manifests, { place, presence, installation });
+    const manifests = await this.#manifests(release, owner, stand);
+    const wishes = await wishesFor(manifests, stand);
     const record = this.#record(installation, place, presence.cluster, owner);
     return {
       release,
       objects: manifests.map(({ object }) => object),
       set: (prune) => ({
         wishes,
-        strategy: { type: "ServerSideApply", force: true },
+        strategy: STRATEGY,
         namespace: place.namespace,
         tracking: trackingOf(place, record, prune),
       }),
@@ -184,11 +192,9 @@ export class Sites {
 
   /** The release as this installation wishes it. */
   async #manifests(
-    installation: Installation,
     { manifests, version }: TargetRelease,
-    { namespace }: Place,
-    presence: Presence,
     owner: OwnerReference,
+    { installation, place: { namespace }, presence, signal }: WishesOptions,
   ): Promise<readonly Manifest[]> {
     const component = componentOf(installation);
     const wished = transformed(manifests, {
@@ -196,18 +202,26 @@ export class Sites {
       installNamespace: namespace,
       owner,
       targetVersion: version,
+      kubernetesMinVersion: this.#options.kubernetesMinVersion,
       pingAdapter:
-        component.kind === "KnativeEventing" ? await presence.deployment(`${namespace}/${PING_ADAPTER}`) : undefined,
+        component.kind === "KnativeEventing"
+          ? await presence.deployment(`${namespace}/${PING_ADAPTER}`, signal)
+          : undefined,
     });
     return component.kind === "KnativeEventing" ? withoutEncryption(wished, component.spec).manifests : wished;
   }
 
   /** Who owns what is in the namespace; on another cluster it is made first, and mended. */
-  async #owner(installation: Installation, place: Place, presence: Presence): Promise<OwnerReference> {
+  async #owner(
+    installation: Installation,
+    place: Place,
+    presence: Presence,
+    signal: AbortSignal,
+  ): Promise<OwnerReference> {
     if (place.anchor === undefined) return ownerFrom(installation);
     const { cluster } = presence;
     const wished = anchorFor(installation, place);
-    const live = await presence.own(`${place.namespace}/${place.anchor}`);
+    const live = await presence.own(`${place.namespace}/${place.anchor}`, signal);
     if (live) return ownerFrom(await cluster.commit(ConfigMap, live, mended(live, wished)));
     await ensureNamespace(cluster, installation, place);
     return ownerFrom(await createdOrFound(cluster, wished));
@@ -222,13 +236,14 @@ interface Wished {
 }
 
 /** Who will own what is in the namespace, and what will be made before all else. */
-async function foretold(
-  installation: Installation,
-  place: Place,
-  presence: Presence,
-): Promise<{ owner: OwnerReference; first: readonly Wish[] }> {
+async function foretold({
+  installation,
+  place,
+  presence,
+  signal,
+}: WishesOptions): Promise<{ owner: OwnerReference; first: readonly Wish[] }> {
   if (place.anchor === undefined) return { owner: foretoldOwner(installation), first: [] };
-  const live = await presence.own(`${place.namespace}/${place.anchor}`);
+  const live = await presence.own(`${place.namespace}/${place.anchor}`, signal);
   if (live) return { owner: ownerFrom(live), first: [] };
   const anchor = { ...anchorFor(installation, place), apiVersion: apiVersionOf(ConfigMap), kind: ConfigMap.kind };
   const space = {

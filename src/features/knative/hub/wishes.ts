@@ -9,17 +9,25 @@ import { type Installation, Note, noteOf, type Place } from "./installation.ts";
 import type { Presence } from "./presence.ts";
 import { isAvailable, isComplete } from "./readiness.ts";
 
+export interface WishesOptions {
+  readonly place: Place;
+  readonly presence: Presence;
+  readonly installation: Installation;
+  readonly signal: AbortSignal;
+}
+
 /** Jobs run once; a namespace on another cluster is its owner's, and was made before if it was missing. */
 export async function wishesFor(
   manifests: readonly Manifest[],
-  { place, presence, installation }: { place: Place; presence: Presence; installation: Installation },
+  { place, presence, installation, signal }: WishesOptions,
 ): Promise<Wish[]> {
   const isRemote = place.anchor !== undefined;
   const wishes = manifests
     .filter(({ object }) => !(isRemote && isOf(object, Namespace)))
     .map(async ({ object, source }): Promise<Wish[]> => {
       if (!isOf(object, Job)) return [{ object: withoutAggregated(object), source }];
-      const isOver = jobsNoted(installation).includes(object.metadata.name) && !(await presence.job(keyIn(object)));
+      const isOver =
+        jobsNoted(installation).includes(object.metadata.name) && !(await presence.job(keyIn(object), signal));
       return isOver ? [] : [{ object, source, strategy: { type: "CreateOnly" } }];
     });
   return (await Promise.all(wishes)).flat();
@@ -33,11 +41,14 @@ function withoutAggregated(object: DynamicObject): DynamicObject {
 }
 
 /** The names of Deployments that do not work yet. */
-export async function waitedFor(objects: readonly DynamicObject[], presence: Presence): Promise<string[]> {
+export async function waitedFor(
+  objects: readonly DynamicObject[],
+  { presence, signal }: Pick<WishesOptions, "presence" | "signal">,
+): Promise<string[]> {
   const missing = objects
     .filter((object) => isOf(object, Deployment))
     .map(async (object) => {
-      const live = await presence.deployment(keyIn(object));
+      const live = await presence.deployment(keyIn(object), signal);
       return live && isAvailable(live) ? [] : [object.metadata.name];
     });
   return (await Promise.all(missing)).flat().sort();
@@ -45,15 +56,14 @@ export async function waitedFor(objects: readonly DynamicObject[], presence: Pre
 
 /** The names of Jobs that have done their work, now or before they were cleared away. */
 export async function jobsDone(
-  installation: Installation,
   objects: readonly DynamicObject[],
-  presence: Presence,
+  { installation, presence, signal }: Omit<WishesOptions, "place">,
 ): Promise<string[]> {
   const noted = jobsNoted(installation);
   const complete = objects
     .filter((object) => isOf(object, Job))
     .map(async (object) => {
-      const live = await presence.job(keyIn(object));
+      const live = await presence.job(keyIn(object), signal);
       const isDone = live ? isComplete(live) : noted.includes(object.metadata.name);
       return isDone ? [object.metadata.name] : [];
     });

@@ -1,14 +1,6 @@
 /** The releases of Knative: where they lie, which version is meant, whether one may go there, and the manifests of it. */
 export { createManifestFetcher, type ManifestFetcher, type ManifestFetcherOptions, type Pulled } from "./fetcher.ts";
-export {
-  knownVersions,
-  OFFICIAL_ADDRESS,
-  type OfficialSourceOptions,
-  officialFiles,
-  officialSource,
-  type PulledFile,
-  pullOfficial,
-} from "./official.ts";
+export { knownVersions, officialSource, type PulledFile, pullOfficial } from "./official.ts";
 export { enabledIngresses } from "./parts.ts";
 export {
   createReleases,

@@ -9,9 +9,9 @@ import type { ManifestFetcher } from "./fetcher.ts";
 import { directorySource, type ManifestText, type ReleaseSource } from "./source.ts";
 
 /** Where upstream publishes. A mirror has the same paths below its own address. */
-export const OFFICIAL_ADDRESS = "https://github.com";
+const OFFICIAL_ADDRESS = "https://github.com";
 
-/** The newest of each minor version that this Capstan was tried with. Others can be named all the same. */
+/** The newest of each minor version that upstream's operator carried when this was written. Others can be named too. */
 const KNOWN: Readonly<Record<KnativeComponent, readonly string[]>> = {
   "knative-serving": ["1.20.3", "1.21.3", "1.22.1", "1.23.0"],
   "knative-eventing": ["1.20.3", "1.21.4", "1.22.2", "1.23.0"],
@@ -86,7 +86,7 @@ function publishedAs(folder: string): (Published & { version: string; isNumbered
   }
   const table = own({ ingress: INGRESSES, "eventing-source": SOURCES }, top) ?? {};
   const extension = /^\d+\.\d+$/.test(version) ? own(table, name) : undefined;
-  // These go by minor version, and are published for its first patch at the latest.
+  // These go by minor version, and which patches each has cannot be told from here; the first is the one to expect.
   return extension && { ...extension, version: `${version}.0`, isNumbered: false };
 }
 

@@ -1,0 +1,64 @@
+/** What of a hub runs: its controllers by name, and the features that people know from Open Cluster Management. */
+import type { Controller } from "#runtime";
+import { UsageError } from "./user-error.ts";
+
+/** The gates that there are, and how they stand unless told. */
+const GATES = {
+  /** Keeps ClusterProfiles; without it there is no inventory to reach clusters through. */
+  ClusterProfile: true,
+  /** Keeps the sets `default` and `global`, and puts clusters that name no set into the first. */
+  DefaultClusterSet: true,
+  /** Lets clusters in without a person, if one of the users asks that were named for it. */
+  ManagedClusterAutoApproval: false,
+};
+export type FeatureGate = keyof typeof GATES;
+export type FeatureGates = Readonly<Record<FeatureGate, boolean>>;
+
+export const DEFAULT_GATES: FeatureGates = GATES;
+
+/** The controllers that a gate stands for. */
+const BEHIND: Readonly<Partial<Record<FeatureGate, readonly string[]>>> = {
+  ClusterProfile: ["cluster-profile-lifecycle", "cluster-profile-status", "cluster-profile-access"],
+  DefaultClusterSet: ["cluster-default-set-label", "cluster-default-sets"],
+};
+
+/** `ClusterProfile=false,DefaultClusterSet=true` */
+export function parseFeatureGates(text: string): FeatureGates {
+  const wished = text.split(",").map((word): [string, boolean] => {
+    const [name = "", value = "", ...more] = word.trim().split("=");
+    if (!Object.hasOwn(GATES, name)) {
+      throw new UsageError(`unknown feature gate ${JSON.stringify(name)}; there are ${Object.keys(GATES).join(", ")}`);
+    }
+    if (more.length > 0 || !["true", "false"].includes(value)) {
+      throw new UsageError(`feature gate ${name} is true or false: ${name}=true`);
+    }
+    return [name, value === "true"];
+  });
+  return { ...GATES, ...Object.fromEntries(wished) };
+}
+
+export interface HubChoice {
+  /** `*` for all, a name for one, `-name` for none of it; all unless told. */
+  readonly controllers?: readonly string[];
+  readonly gates?: FeatureGates;
+}
+
+/** The controllers to run. Throws UsageError, which names those that there are. */
+export function chosenControllers(
+  all: readonly Controller[],
+  { controllers: words = ["*"], gates = DEFAULT_GATES }: HubChoice,
+): Controller[] {
+  const names = all.map(({ name }) => name);
+  const unknown = words.find((word) => word !== "*" && !names.includes(word.replace(/^-/, "")));
+  if (unknown !== undefined) {
+    throw new UsageError(`unknown controller ${JSON.stringify(unknown)}; there are ${[...names].sort().join(", ")}`);
+  }
+  const closed = new Set(
+    Object.entries(BEHIND).flatMap(([gate, behind]) => (gates[gate as FeatureGate] ? [] : behind)),
+  );
+  const isWanted = (name: string) => !words.includes(`-${name}`) && (words.includes("*") || words.includes(name));
+  const chosen = all.filter(({ name }) => isWanted(name) && !closed.has(name));
+  if (chosen.length > 0) return chosen;
+  const example = `'*,-${names[0]}'`;
+  throw new UsageError(`no controller is left of ${words.join(",")}; begin with * to mean all others: ${example}`);
+}
