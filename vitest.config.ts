@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const shared = {
@@ -11,6 +12,8 @@ export default defineConfig({
   resolve: { conditions: ["@capstan/source", "node"] },
   ssr: { resolve: { conditions: ["@capstan/source", "node"] } },
   test: {
+    // Many tests wait for programs more than they work, so that a small machine carries more of them than it has cores.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       { extends: true, test: { ...shared, name: "unit", include: ["src/**/*.test.ts", "test/e2e/**/*.test.ts"] } },
       { extends: true, test: { ...shared, name: "kube", include: ["test/kube/**/*.test.ts"], fileParallelism: false } },
