@@ -166,10 +166,19 @@ function hurdle({ id }: Item, error: unknown): string {
   return `${nameOf(id)}: ${isKubeError(error) ? wordsOf(error) : String(error)}`;
 }
 
-/** The manifest as it is sent, with the label of its set. */
-export function manifestOf({ object, strategy }: Item, kind: Kind, set: ObjectSet): DynamicObject {
-  const manifest = prepared(object, kind, set.namespace ?? "default");
-  return strategy.type === "ReadOnly" ? manifest : labelled(manifest, labelOf(set));
+const manifests = new WeakMap<
+  Item,
+  { readonly kind: Kind; readonly set: ObjectSet; readonly manifest: DynamicObject }
+>();
+
+/** The manifest as it is sent, with the label of its set. It is asked for at every event, so it is made once. */
+export function manifestOf(item: Item, kind: Kind, set: ObjectSet): DynamicObject {
+  const known = manifests.get(item);
+  if (known?.kind === kind && known.set === set) return known.manifest;
+  const plain = prepared(item.object, kind, set.namespace ?? "default");
+  const manifest = item.strategy.type === "ReadOnly" ? plain : labelled(plain, labelOf(set));
+  manifests.set(item, { kind, set, manifest });
+  return manifest;
 }
 
 /**

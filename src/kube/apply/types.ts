@@ -34,6 +34,11 @@ export type Strategy =
        * just this was sent last is then left alone, however it has changed since.
        */
       readonly ignoring?: (manifest: DynamicObject) => DynamicObject;
+      /**
+       * Managers that wrote whole objects and no longer do: what they answer for becomes ours, and goes when the
+       * manifest has it no more.
+       */
+      readonly succeeds?: readonly string[];
     }
   | { readonly type: "Update" }
   | { readonly type: "CreateOnly" }

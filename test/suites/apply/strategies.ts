@@ -170,6 +170,27 @@ export function strategyCases(stage: () => ApplyStage): void {
       }
     });
 
+    it("takes the place of somebody who wrote whole objects: what only they wished for goes, once", async () => {
+      const ns = await stage().namespace();
+      const key = `${ns}/taken-over`;
+      const data = { both: "1", former: "1" };
+      const metadata = { name: "taken-over", namespace: ns };
+      await stage().client.create(ConfigMap, { metadata, data }, { fieldManager: "former" });
+      await stage().client.patch(ConfigMap, key, { data: { other: "1" } }, { fieldManager: "other" });
+      const set = {
+        wishes: wishes(configMap(ns, "taken-over", { both: "1" })),
+        strategy: { type: "ServerSideApply", force: true, succeeds: ["former"] } as const,
+      };
+      expect(deedsIn(await stage().engine().apply(set))).toEqual([`updated ConfigMap ${key}`]);
+      const after = await stage().configMap(key);
+      expect(after.data).toEqual({ both: "1", other: "1" });
+      expect(after.metadata.managedFields?.map(({ manager }) => manager).sort()).toEqual(["capstan", "other"]);
+      const requests = await stage().requestsOf(async (client) => {
+        expect(deedsIn(await stage().engine({ client }).apply(set))).toEqual([`unchanged ConfigMap ${key}`]);
+      });
+      expect(writesIn(requests)).toEqual([]);
+    });
+
     it("is refused for an object of which nobody can tell what to ignore", async () => {
       const ns = await stage().namespace();
       const ignoring = () => {

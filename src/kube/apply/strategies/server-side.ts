@@ -2,6 +2,7 @@
 import type { DynamicObject } from "#api/meta";
 import { equal } from "#lib/json";
 import { withAnnotations } from "#lib/meta";
+import { isConflict } from "../../errors.ts";
 import { ApplyError } from "../apply-error.ts";
 import { hashOf, wishedPart, withHash } from "../content.ts";
 import { ownerChange } from "../owners.ts";
@@ -9,6 +10,7 @@ import { appliedBy, ownsAll } from "../ownership.ts";
 import type { Strategy } from "../types.ts";
 import { holds } from "../values.ts";
 import type { Verdict } from "../verdict.ts";
+import { succession } from "./succession.ts";
 import { type Stage, type Task, writeOptions, writeOwners } from "./types.ts";
 
 type ServerSide = Extract<Strategy, { type: "ServerSideApply" }>;
@@ -24,7 +26,18 @@ interface Letter {
 function letterOf(stage: Stage, manifest: DynamicObject, strategy: ServerSide): Letter {
   const { fieldManager: manager = stage.fieldManager } = strategy;
   const sent = reduced(manifest, strategy);
-  return { sent, manager, note: stage.hashAnnotation(manager), hash: hashOf(sent) };
+  return { sent, manager, note: stage.hashAnnotation(manager), hash: knownHashOf(sent) };
+}
+
+const hashes = new WeakMap<DynamicObject, string>();
+
+/** Manifests are never changed, and compared again and again. */
+function knownHashOf(sent: DynamicObject): string {
+  const known = hashes.get(sent);
+  if (known !== undefined) return known;
+  const hash = hashOf(sent);
+  hashes.set(sent, hash);
+  return hash;
 }
 
 /** The manifest without what is left to the cluster; which that is the caller tells, and may fail to. */
@@ -53,16 +66,53 @@ export async function serverSideApply(stage: Stage, task: Task, strategy: Server
 
   const letter = letterOf(stage, task.manifest, strategy);
   const body = withHash(live ? letter.sent : task.manifest, letter.note, letter.hash);
-  const applied = await stage.client.patch(task.kind, task.key, body, {
-    ...writeOptions(stage),
-    fieldManager: letter.manager,
-    type: "apply",
-    force: strategy.force ?? false,
-  });
+  const apply = (sent: DynamicObject) =>
+    stage.client.patch(task.kind, task.key, sent, {
+      ...writeOptions(stage),
+      fieldManager: letter.manager,
+      type: "apply",
+      force: strategy.force ?? false,
+    });
+  // What is not noted yet is done again from the beginning, should this process end on the way.
+  const isTakenOver =
+    live !== undefined && strategy.succeeds !== undefined && !live.metadata.annotations?.[letter.note];
+  const first = await apply(isTakenOver ? letter.sent : body);
+  const heritage = stage.dryRun ? undefined : await inherit(stage, task, letter, first, strategy);
+  const applied = isTakenOver || heritage?.isMore ? await apply(body) : (heritage?.object ?? first);
   const owners = ownerChange(applied, task.owner);
   const after = owners ? await writeOwners(stage, task, applied, owners) : applied;
   if (!stage.dryRun) stage.memory.record(task.identity, letter.hash, live, after);
   return { ...judged(stage, letter, live, after), after };
+}
+
+/** Others, such as whoever writes the status, may come in between so often. */
+const INHERIT_TRIES = 5;
+
+/** Takes over what predecessors answer for, if there are any. */
+async function inherit(
+  stage: Stage,
+  { kind, key }: Task,
+  { manager }: Letter,
+  applied: DynamicObject,
+  { succeeds = [] }: ServerSide,
+): Promise<{ object: DynamicObject; isMore: boolean } | undefined> {
+  let live = applied;
+  for (let tries = 1; ; tries++) {
+    const heritage = succession(manager, succeeds, live);
+    if (!heritage) return undefined;
+    const patch = [
+      { op: "replace", path: "/metadata/managedFields", value: heritage.managedFields },
+      // The server refuses it if somebody wrote since.
+      { op: "replace", path: "/metadata/resourceVersion", value: live.metadata.resourceVersion },
+    ];
+    try {
+      const object = await stage.client.patch(kind, key, patch, { ...writeOptions(stage), type: "json" });
+      return { object, isMore: heritage.isMore };
+    } catch (error) {
+      if (!isConflict(error) || tries === INHERIT_TRIES) throw error;
+      live = await stage.client.get(kind, key, { ...(stage.signal && { signal: stage.signal }) });
+    }
+  }
 }
 
 async function ownersOnly(stage: Stage, task: Task, live: DynamicObject, ignoring: boolean): Promise<Verdict> {
