@@ -23,7 +23,8 @@ beforeAll(async () => {
   stage = await KnativeStage.open(startEmbedded);
   releases = join(stage.inventory.dir, "releases");
   const source = demonstrationSource();
-  for (const folder of ["knative-serving/1.23.0", "ingress/1.23/kourier"]) {
+  const folders = ["1.22", "1.23"].flatMap((minor) => [`knative-serving/${minor}.0`, `ingress/${minor}/kourier`]);
+  for (const folder of folders) {
     for (const { name, text } of await source.texts(folder)) {
       const path = join(releases, name.slice(source.root.length + 1));
       await mkdir(dirname(path), { recursive: true });
@@ -112,6 +113,38 @@ describe("capstan hub", () => {
     await stage.offer();
     await eventually(async () => expect(await notes()).toBe(0));
     expect(await deploymentsIn(stage.spoke, "knative-serving")).toEqual([]);
+    command.child.kill("SIGTERM");
+    expect((await command.ended).code).toBe(0);
+  });
+
+  it("ends an upgrade although it is killed five times on the way, and leaves nothing of the former version", async () => {
+    const spec = { version: "1.22.0", clusterProfileRef: REF, ingress: { kourier: { enabled: true } } };
+    await stage.hub.create(KnativeServing, { metadata: { name: "killed", namespace: "knative-serving" }, spec });
+    let command = hub();
+    await untilReady(() => stage.serving("killed"));
+    const names = async () =>
+      (await stage.spoke.list(ConfigMap, { namespace: "knative-serving" })).items.map(({ metadata }) => metadata.name);
+    expect(await names()).toContain("config-tracing");
+    const held = [{ name: "controller", annotations: { "simulate.capstan.dev/ready-after": "1h" } }];
+    await stage.hub.patch(KnativeServing, "knative-serving/killed", { spec: { version: "1.23.0", workloads: held } });
+    for (let round = 1; round <= 5; round++) {
+      await eventually(async () => {
+        const { status } = await stage.serving("killed");
+        const waiting = findCondition(status?.conditions, "DeploymentsAvailable");
+        // The first is killed as soon as it has begun, the others once they have seen how far it is.
+        expect([status?.observedGeneration, waiting?.status]).toEqual([2, round === 1 ? expect.anything() : "False"]);
+      });
+      command.child.kill("SIGKILL");
+      await command.ended;
+      command = hub();
+    }
+    expect(await names()).toContain("config-tracing");
+    await stage.hub.patch(KnativeServing, "knative-serving/killed", { spec: { workloads: null } });
+    await eventually(async () => expect((await stage.serving("killed")).status?.version).toBe("1.23.0"));
+    await untilReady(() => stage.serving("killed"));
+    expect(await names()).not.toContain("config-tracing");
+    await stage.hub.delete(KnativeServing, "knative-serving/killed");
+    await untilGone(() => stage.serving("killed"));
     command.child.kill("SIGTERM");
     expect((await command.ended).code).toBe(0);
   });
