@@ -5,9 +5,14 @@ const IN_PLACE: ReadonlySet<ObjectReport["action"]> = new Set(["created", "updat
 /** Enough to act on; whoever mends these sees the next. */
 const NAMED = 3;
 
-/** What keeps an installation from being complete; undefined when nothing does. What waits to be removed does not. */
-export function hindranceIn({ objects, problem }: ApplyReport): string | undefined {
-  const missing = objects.filter(({ action, reason }) => !IN_PLACE.has(action) && !isDeparted(reason));
+/**
+ * What keeps an installation from being complete; undefined when nothing does. What waits to be removed does not, nor
+ * what waits for Deployments while they start.
+ */
+export function hindranceIn({ objects, problem }: ApplyReport, { isStarting = false } = {}): string | undefined {
+  const missing = objects.filter(
+    (object) => !IN_PLACE.has(object.action) && !isDeparted(object.reason) && !(isStarting && waitsForPods(object)),
+  );
   if (missing.length === 0) return problem;
   const named = missing.slice(0, NAMED).map(({ id, message }) => `${nameOf(id)}: ${message}${hintFor(id)}`);
   const more = missing.length > NAMED ? `; and ${missing.length - NAMED} more` : "";
@@ -17,6 +22,11 @@ export function hindranceIn({ objects, problem }: ApplyReport): string | undefin
 /** What an earlier wish brought and this one does not. */
 export function departedIn({ objects }: ApplyReport): number {
   return objects.filter(({ reason }) => reason === "LeftTheSet" || reason === "Incomplete").length;
+}
+
+/** Webhooks wait for the Pods that answer them, and what they judge waits for both. */
+function waitsForPods({ action, reason }: ObjectReport): boolean {
+  return action === "waiting" && (reason === "WebhookUnbacked" || reason === "Prerequisite");
 }
 
 function isDeparted(reason: ObjectReport["reason"]): boolean {

@@ -50,6 +50,8 @@ export interface SitesOptions {
 
 /** What stands in the way and is likely to pass, such as a definition that is not served yet, is waited for so long. */
 const PATIENCE_MS = 20_000;
+/** While Deployments start, webhooks wait for them; that they have started is told, so nobody need stand by. */
+const PATIENCE_WITH_STARTS_MS = 3_000;
 /** Upstream's operator writes whole objects under the same name. */
 const STRATEGY: ApplyStrategy = { type: "ServerSideApply", force: true, succeeds: [FIELD_MANAGER] };
 /** The one Deployment that Eventing itself changes. */
@@ -84,9 +86,11 @@ export class Sites {
     const owner = await this.#owner(installation, place, presence, signal);
     const { release, objects, set } = await this.#wished(owner, stand);
 
-    const report = await presence.apply(set(false), { signal, patience: PATIENCE_MS });
+    const isStarting = (await waitedFor(objects, stand)).length > 0;
+    const patience = isStarting ? PATIENCE_WITH_STARTS_MS : PATIENCE_MS;
+    const report = await presence.apply(set(false), { signal, patience });
     const waitingFor = await waitedFor(objects, stand);
-    const first = hindranceIn(report);
+    const first = hindranceIn(report, { isStarting: waitingFor.length > 0 });
     const isWorking = first === undefined && waitingFor.length === 0;
     const hindrance =
       isWorking && departedIn(report) > 0 ? hindranceIn(await presence.apply(set(true), { signal })) : first;
