@@ -6,9 +6,10 @@
  * Writes  KnativeServing or KnativeEventing: finalizer, status; on the target: everything that is installed
  * Twin    knative/operator:pkg/reconciler/{knativeserving,knativeeventing}
  */
-import { type KnativeStatus, TargetReason } from "#api/knative";
+import { KnativeCondition, type KnativeStatus, TargetReason } from "#api/knative";
 import { keyOf } from "#api/meta";
 import type { Clock } from "#lib/clock";
+import { isTrue } from "#lib/conditions";
 import { isDeleting } from "#lib/meta";
 import { again, type Cluster, type Controller, done, type Outcome, type ReconcileContext, withCleanUp } from "#runtime";
 import {
@@ -50,6 +51,7 @@ export interface InstallationOptions<T extends Installation> {
 const AT_ONCE = 16;
 /** Several times what the largest release takes; a cluster that needs longer is asked again later. */
 const LONGEST_MS = 2 * 60_000;
+const MOMENT_MS = 1_000;
 
 export function installationController<T extends Installation>(options: InstallationOptions<T>): Controller {
   const { flavour, hub, targets, releases, leftovers, pollInterval, removalPatience, clock } = options;
@@ -107,19 +109,28 @@ export function installationController<T extends Installation>(options: Installa
     const noted = await withNote(installation, Note.cluster, target.identity);
     const resolved = targetResolved(conditions, now);
     const installed = await sites.install(noted, target, context);
-    const { status, outcome } = judged(installed, resolved);
-    await say(noted, { ...status, manifests: [...installed.paths], annotations: notesAfter(noted, installed) });
+    const { status, outcome } = judged(noted, installed, resolved);
+    if (status) {
+      await say(noted, { ...status, manifests: [...installed.paths], annotations: notesAfter(noted, installed) });
+    }
     return outcome;
   }
 
   /** What there is to say of an installation, and whether to look again should nobody tell. */
-  function judged({ hindrance, waitingFor, version }: Installed, conditions: Conditions): Judgement {
+  function judged(
+    { status }: T,
+    { hindrance, waitingFor: { names, isMomentary }, version }: Installed,
+    conditions: Conditions,
+  ): Judgement {
     const now = clock.now();
     if (hindrance !== undefined) {
       return { status: { conditions: installFailed(conditions, hindrance, now) }, outcome: again(pollInterval) };
     }
-    if (waitingFor.length > 0) {
-      return { status: { conditions: deploymentsNotReady(conditions, waitingFor, now) }, outcome: again(pollInterval) };
+    // What works is not said to be broken in the moment between a write and the look of whoever carries it out.
+    const isWorking = isTrue(conditions, KnativeCondition.deploymentsAvailable) && status?.version === version;
+    if (names.length > 0 && isMomentary && isWorking) return { outcome: again(MOMENT_MS) };
+    if (names.length > 0) {
+      return { status: { conditions: deploymentsNotReady(conditions, names, now) }, outcome: again(pollInterval) };
     }
     const all = installSucceeded(deploymentsAvailable(conditions, now), now);
     return { status: { conditions: all, version }, outcome: done };
@@ -201,7 +212,8 @@ export function installationController<T extends Installation>(options: Installa
 }
 
 interface Judgement {
-  readonly status: { readonly conditions: Conditions; readonly version?: string };
+  /** Absent where nothing can be said yet. */
+  readonly status?: { readonly conditions: Conditions; readonly version?: string };
   readonly outcome: Outcome;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Deployment, DeploymentStatus } from "#api/apps";
-import { isAvailable } from "./readiness.ts";
+import { isAvailable, isUnseen } from "./readiness.ts";
 
 const available = [{ type: "Available" as const, status: "True" as const, reason: "", message: "" }];
 
@@ -31,5 +31,15 @@ describe("a Deployment", () => {
     ["does not if it says so itself", deployment({ ...rolledOut, conditions: [] }), false],
   ])("%s", (_, object, expected) => {
     expect(isAvailable(object)).toBe(expected);
+  });
+});
+
+describe("a Deployment whose newest wish nobody has seen", () => {
+  it.each<[string, Deployment, boolean]>([
+    ["worked a moment ago", deployment({ ...rolledOut, observedGeneration: 1 }), true],
+    ["did not work before either", deployment({ ...rolledOut, observedGeneration: 1, conditions: [] }), false],
+    ["is none once it is seen", deployment({ ...rolledOut, availableReplicas: 0 }), false],
+  ])("%s", (_, object, expected) => {
+    expect(isUnseen(object)).toBe(expected);
   });
 });

@@ -15,6 +15,12 @@ export function isAvailable({ metadata, spec, status = {} }: Deployment): boolea
   return isSeen && isRolledOut && isWorking && isTrue(status.conditions, DeploymentConditionType.available);
 }
 
+/** Was available, and nobody has looked at its newest wish yet, which may concern nothing but its annotations. */
+export function isUnseen({ metadata, status = {} }: Deployment): boolean {
+  const isNew = (status.observedGeneration ?? 0) < (metadata.generation ?? 0);
+  return isNew && isTrue(status.conditions, DeploymentConditionType.available);
+}
+
 export function isComplete({ status }: Job): boolean {
   return isTrue(status?.conditions, JobConditionType.complete);
 }

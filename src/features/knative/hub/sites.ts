@@ -25,7 +25,7 @@ import { InstalledRecord } from "./record.ts";
 import { removeFrom, trackingOf } from "./removal.ts";
 import { departedIn, hindranceIn } from "./report.ts";
 import type { Target } from "./target.ts";
-import { jobsDone, type WishesOptions, waitedFor, wishesFor } from "./wishes.ts";
+import { jobsDone, type Waiting, type WishesOptions, waitedFor, wishesFor } from "./wishes.ts";
 
 /** How an installation fares after it was put on its cluster. */
 export interface Installed {
@@ -34,8 +34,8 @@ export interface Installed {
   readonly paths: readonly string[];
   /** What keeps it from being complete. */
   readonly hindrance?: string;
-  /** The Deployments that do not work yet, by name. */
-  readonly waitingFor: readonly string[];
+  /** The Deployments that do not work yet. */
+  readonly waitingFor: Waiting;
   /** The Jobs of this version that have done their work, by name. */
   readonly completedJobs: readonly string[];
 }
@@ -86,12 +86,12 @@ export class Sites {
     const owner = await this.#owner(installation, place, presence, signal);
     const { release, objects, set } = await this.#wished(owner, stand);
 
-    const isStarting = (await waitedFor(objects, stand)).length > 0;
+    const isStarting = (await waitedFor(objects, stand)).names.length > 0;
     const patience = isStarting ? PATIENCE_WITH_STARTS_MS : PATIENCE_MS;
     const report = await presence.apply(set(false), { signal, patience });
     const waitingFor = await waitedFor(objects, stand);
-    const first = hindranceIn(report, { isStarting: waitingFor.length > 0 });
-    const isWorking = first === undefined && waitingFor.length === 0;
+    const first = hindranceIn(report, { isStarting: waitingFor.names.length > 0 });
+    const isWorking = first === undefined && waitingFor.names.length === 0;
     const hindrance =
       isWorking && departedIn(report) > 0 ? hindranceIn(await presence.apply(set(true), { signal })) : first;
     return {

@@ -7,7 +7,7 @@ import { ClusterRole } from "#api/rbac";
 import type { Manifest, Wish } from "#kube";
 import { type Installation, Note, noteOf, type Place } from "./installation.ts";
 import type { Presence } from "./presence.ts";
-import { isAvailable, isComplete } from "./readiness.ts";
+import { isAvailable, isComplete, isUnseen } from "./readiness.ts";
 
 export interface WishesOptions {
   readonly place: Place;
@@ -40,18 +40,27 @@ function withoutAggregated(object: DynamicObject): DynamicObject {
   return rest as DynamicObject;
 }
 
-/** The names of Deployments that do not work yet. */
+/** Deployments that do not work yet. */
+export interface Waiting {
+  /** By name. */
+  readonly names: readonly string[];
+  /** Whether all of them worked a moment ago, and will be looked at in the next. */
+  readonly isMomentary: boolean;
+}
+
 export async function waitedFor(
   objects: readonly DynamicObject[],
   { presence, signal }: Pick<WishesOptions, "presence" | "signal">,
-): Promise<string[]> {
+): Promise<Waiting> {
   const missing = objects
     .filter((object) => isOf(object, Deployment))
     .map(async (object) => {
       const live = await presence.deployment(keyIn(object), signal);
-      return live && isAvailable(live) ? [] : [object.metadata.name];
+      if (live && isAvailable(live)) return [];
+      return [{ name: object.metadata.name, isUnseen: live !== undefined && isUnseen(live) }];
     });
-  return (await Promise.all(missing)).flat().sort();
+  const found = (await Promise.all(missing)).flat();
+  return { names: found.map(({ name }) => name).sort(), isMomentary: found.every((each) => each.isUnseen) };
 }
 
 /** The names of Jobs that have done their work, now or before they were cleared away. */
