@@ -73,11 +73,14 @@ export function admissionWebhooksSuite(stage: Staged): void {
         object?.data,
         options.kind,
       ]);
-      expect(seen).toEqual([
+      const questions = [
         ["UPDATE", true, { a: "1" }, { a: "2" }, "UpdateOptions"],
         ["UPDATE", true, { a: "2" }, { a: "2", b: "1" }, "UpdateOptions"],
         ["UPDATE", true, { a: "2", b: "1" }, { a: "2", b: "1", c: "1" }, "UpdateOptions"],
-      ]);
+      ];
+      // kube-apiserver may begin a patch with an older state from its cache, and asks again when it has noticed.
+      expect(seen).toEqual(expect.arrayContaining(questions));
+      expect(seen.at(-1)).toEqual(questions.at(-1));
     });
 
     it("admission-webhooks.apply-creates: shows an apply of something new as a create", async () => {

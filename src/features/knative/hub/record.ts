@@ -13,7 +13,7 @@ export interface RecordOptions {
   readonly namespace: string;
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Whose end is its end too. */
+  /** Whose end is its end too. Without one no list is made: whoever only removes needs none. */
   readonly owner?: OwnerReference;
   /** What is there where no list is: another operator may have installed it. */
   readonly before: () => Promise<readonly ObjectId[]>;
@@ -66,7 +66,8 @@ export class InstalledRecord implements SetInventory {
 
   async #create(text: string, options: CallOptions): Promise<void> {
     const { cluster, namespace, name, labels, owner } = this.#options;
-    const metadata = { name, namespace, labels: { ...labels }, ownerReferences: owner ? [owner] : [] };
+    if (!owner) return;
+    const metadata = { name, namespace, labels: { ...labels }, ownerReferences: [owner] };
     await cluster.client.create(ConfigMap, { metadata, data: { [MEMBERS]: text } }, options);
   }
 
