@@ -12,6 +12,7 @@ import {
   type Election,
   type ElectionTiming,
   type EventRecorder,
+  runTogether,
 } from "#runtime";
 import { chosenControllers, type HubChoice } from "./hub-choice.ts";
 import { type KnativeParts, type KnativeSettings, knativeParts } from "./knative.ts";
@@ -85,7 +86,7 @@ export async function runHub(options: HubOptions): Promise<void> {
       ...(endpoints && { endpoints: { ...endpoints, ...(metrics && { registry: metrics.registry }) } }),
       ...(metrics && { metrics: metrics.runtime }),
     });
-    await (fleet ? runWith(fleet, (stop) => manager.run(stop), signal) : manager.run(signal));
+    await runTogether(manager, fleet, signal);
   } finally {
     knative?.close();
   }
@@ -97,23 +98,6 @@ function sayInterval({ pollInterval }: KnativeParts, log: Logger): void {
     component: "knative",
     interval: `${pollInterval / 1000}s`,
   });
-}
-
-/** The clusters stay until the controllers have ended: what is being done on them may be finished. */
-async function runWith(
-  fleet: KnativeParts["fleet"],
-  run: (signal: AbortSignal) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  const [failed, leave] = [new AbortController(), new AbortController()];
-  const members = fleet.run(leave.signal);
-  members.catch(() => failed.abort()); // told below
-  try {
-    await run(AbortSignal.any([signal, failed.signal]));
-  } finally {
-    leave.abort();
-    await members;
-  }
 }
 
 function electionFor(lease: HubLease, { client, clock, log, metrics }: HubOptions, recorder: EventRecorder): Election {

@@ -35,6 +35,7 @@ export { managedBy, type OwnerKeyOptions, ownerKeys } from "./owners.ts";
 export type { Predicate } from "./predicates.ts";
 export * as predicates from "./predicates.ts";
 export { createProgram, type Program, type ProgramOptions, type ProgramParts } from "./program.ts";
+export { runTogether } from "./run-together.ts";
 export type { CacheSource } from "./shared-cache.ts";
 export { stopSignal } from "./stop-signal.ts";
 export { atStart, every } from "./triggers.ts";

@@ -6,10 +6,10 @@
 import { type Connection, createClient, createExecEngine, defaultConnection } from "#kube";
 import { type Clock, systemClock } from "#lib/clock";
 import { createLogger, type Logger } from "#lib/log";
-import { sharedAbort } from "./abort.ts";
 import { connectedCluster } from "./connected-cluster.ts";
 import type { Fleet } from "./fleet/index.ts";
-import { createManager, type Manager, type ManagerOptions } from "./manager.ts";
+import { createManager, type ManagerOptions } from "./manager.ts";
+import { runTogether } from "./run-together.ts";
 import { stopSignal } from "./stop-signal.ts";
 import type { Cluster } from "./types.ts";
 
@@ -75,25 +75,6 @@ export async function createProgram(options: ProgramOptions): Promise<Program> {
       }
     },
   };
-}
-
-/** The clusters stay until the controllers have ended: what is being done on them may be finished. */
-async function runTogether(manager: Manager, fleet: Fleet | undefined, signal: AbortSignal): Promise<void> {
-  const [stop, leave] = [sharedAbort(), sharedAbort()];
-  const follow = () => stop.abort(signal.reason);
-  if (signal.aborted) follow();
-  signal.addEventListener("abort", follow, { once: true });
-  const failures: unknown[] = [];
-  const fail = (error: unknown) => {
-    failures.push(error);
-    stop.abort();
-  };
-  const members = fleet?.run(leave.signal).catch(fail);
-  await manager.run(stop.signal).catch(fail);
-  leave.abort();
-  await members;
-  signal.removeEventListener("abort", follow);
-  if (failures.length > 0) throw failures[0];
 }
 
 /** The first question of whoever starts a program is which clusters it has found. What is wrong the fleet tells itself. */

@@ -17,7 +17,7 @@ import type { Clock } from "#lib/clock";
 import type { Cluster, Trigger } from "#runtime";
 import { componentOf } from "../component.ts";
 import type { Releases, TargetRelease } from "../releases/index.ts";
-import { placed, transformed, withoutEncryption } from "../transform/index.ts";
+import { PING_ADAPTER, placed, transformed, withoutEncryption } from "../transform/index.ts";
 import { anchorFor, foretoldOwner, labelsFor, mended, namespaceFor, ownerFrom } from "./anchor.ts";
 import { type Flavour, type Installation, type Place, placeOf } from "./installation.ts";
 import { FIELD_MANAGER, Presence } from "./presence.ts";
@@ -54,8 +54,6 @@ const PATIENCE_MS = 20_000;
 const PATIENCE_WITH_STARTS_MS = 3_000;
 /** Upstream's operator writes whole objects under the same name. */
 const STRATEGY: ApplyStrategy = { type: "ServerSideApply", force: true, succeeds: [FIELD_MANAGER] };
-/** The one Deployment that Eventing itself changes. */
-const PING_ADAPTER = "pingsource-mt-adapter";
 
 export class Sites {
   readonly #options: SitesOptions;

@@ -2,5 +2,6 @@
 export { withoutEncryption } from "./encryption.ts";
 export { namespaceMetadata } from "./namespace.ts";
 export { TransformError } from "./objects.ts";
+export { PING_ADAPTER } from "./replicas.ts";
 export type { ScopeOf } from "./scope.ts";
 export { placed, type TransformOptions, transformed } from "./transform.ts";
