@@ -1,4 +1,5 @@
 /** Admission webhooks: who is asked, and what they are shown. */
+import { isDeepStrictEqual } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { allowed, denied, patching } from "../support/webhook-server.ts";
@@ -79,7 +80,8 @@ export function admissionWebhooksSuite(stage: Staged): void {
         ["UPDATE", true, { a: "2", b: "1" }, { a: "2", b: "1", c: "1" }, "UpdateOptions"],
       ];
       // kube-apiserver may begin a patch with an older state from its cache, and asks again when it has noticed.
-      expect(seen).toEqual(expect.arrayContaining(questions));
+      const isFirstTry = (asked: unknown[]) => !questions.some((question) => isDeepStrictEqual(question, asked));
+      expect(seen.filter((asked) => !isFirstTry(asked))).toEqual(questions);
       expect(seen.at(-1)).toEqual(questions.at(-1));
     });
 
