@@ -1,10 +1,11 @@
 /** How an installation ends: always, and without leaving anything behind that nobody knows of. */
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { Deployment } from "#api/apps";
 import { ConfigMap } from "#api/core";
 import { ClusterProfile } from "#api/inventory";
 import { KnativeServing, TargetReason } from "#api/knative";
 import { ClusterRole } from "#api/rbac";
-import { findCondition } from "#lib/conditions";
+import { findCondition, isTrue } from "#lib/conditions";
 import { eventually } from "../../support/eventually.ts";
 import { FLEET, SPOKE } from "../../support/inventory.ts";
 import { Relay } from "../../support/relay.ts";
@@ -20,7 +21,13 @@ export function endingCases(given: () => KnativeStage): void {
     });
     afterEach(async () => {
       await stage.offer();
-      await operator?.stop();
+      operator ??= await stage.start({ releases: smallReleases() });
+      const { items } = await stage.hub.list(KnativeServing, { namespace: "knative-serving" });
+      for (const { metadata } of items) {
+        await remove(metadata.name).catch(() => {});
+        await untilGone(() => look(metadata.name));
+      }
+      await operator.stop();
       operator = undefined;
     });
 
@@ -42,6 +49,8 @@ export function endingCases(given: () => KnativeStage): void {
         const maps = await stage.spoke.list(ConfigMap, { namespace: "knative-serving" });
         expect(maps.items.map(({ metadata }) => metadata.name)).toEqual(["kube-root-ca.crt"]);
       });
+    const uidsOfDeployments = async () =>
+      (await stage.spoke.list(Deployment, { namespace: "knative-serving" })).items.map(({ metadata }) => metadata.uid);
     const leftovers = async () =>
       (await stage.hub.list(ConfigMap, { labelSelector: "operator.capstan.dev/leftover" })).items;
 
@@ -112,19 +121,42 @@ export function endingCases(given: () => KnativeStage): void {
       await stage.hub.delete(ClusterProfile, `${FLEET}/returned`);
     });
 
-    it("leaves alone what another installation on the same cluster uses", async () => {
+    it("leaves what is there to another installation that waits for the same cluster", async () => {
       await start();
       await wish("one");
       await untilReady(() => look("one"));
-      await wish("two");
-      await untilReady(() => look("two"));
+      await wish("two", { clusterProfileRef: REF, config: { network: { "inherited-by": "two" } } });
+      await eventually(async () => {
+        const said = findCondition((await look("two")).status?.conditions, "InstallSucceeded");
+        expect(said).toMatchObject({ status: "False" });
+        expect(said?.message).toContain("KnativeServing knative-serving/one is installed on the same cluster");
+      });
+      const before = await uidsOfDeployments();
       await remove("one");
       await untilGone(() => look("one"));
-      await untilGone(() => stage.spoke.get(ConfigMap, "knative-serving/knativeserving-one-root-owner"));
       await untilReady(() => look("two"));
-      expect(await deploymentsIn(stage.spoke, "knative-serving")).toEqual(SMALL);
+      await untilGone(() => stage.spoke.get(ConfigMap, "knative-serving/knativeserving-one-root-owner"));
+      await untilGone(() => stage.spoke.get(ConfigMap, "knative-serving/knativeserving-one-installed"));
+      expect(await uidsOfDeployments()).toEqual(before);
       await remove("two");
       await untilGone(() => look("two"));
+      await nothingIsLeft();
+    });
+
+    it("was not alone on its cluster, and one of those that came at the same time stood there", async () => {
+      for (const name of ["three", "four"]) await wish(name);
+      await start();
+      const all = () => Promise.all(["three", "four"].map(look));
+      const areReady = async () =>
+        (await all()).map(({ status }) => findCondition(status?.conditions, "Ready")?.status).sort();
+      await eventually(async () => expect(await areReady()).toEqual(["False", "True"]));
+      const [ready] = (await all()).filter(({ status }) => isTrue(status?.conditions, "Ready"));
+      const [waiting] = (await all()).filter(({ status }) => !isTrue(status?.conditions, "Ready"));
+      await remove(ready?.metadata.name);
+      await untilGone(() => look(ready?.metadata.name));
+      await untilReady(() => look(waiting?.metadata.name));
+      await remove(waiting?.metadata.name);
+      await untilGone(() => look(waiting?.metadata.name));
       await nothingIsLeft();
     });
 

@@ -30,6 +30,7 @@ export function reasonCases(given: () => KnativeStage): void {
       await untilGone(look);
       await operator.stop();
       operator = undefined;
+      await stage.hub.delete(ClusterProfile, `${FLEET}/late`).catch(() => {});
     });
 
     const look = () => stage.serving("target");
@@ -55,12 +56,9 @@ export function reasonCases(given: () => KnativeStage): void {
       await wish({ namespace: FLEET, name: "late" });
       expect(await saying(TargetReason.profileNotFound)).toContain("fleet/late");
       const { spec, status } = await stage.hub.get(ClusterProfile, `${FLEET}/${SPOKE}`);
-      const late = await stage.hub.create(ClusterProfile, { metadata: { name: "late", namespace: FLEET }, spec });
+      await stage.hub.create(ClusterProfile, { metadata: { name: "late", namespace: FLEET }, spec });
       await stage.hub.patch(ClusterProfile, `${FLEET}/late`, { status }, { subresource: "status" });
       await untilReady(look);
-      await stage.hub.delete(KnativeServing, "knative-serving/target");
-      await untilGone(look);
-      await stage.hub.delete(ClusterProfile, `${FLEET}/${late.metadata.name}`);
     });
 
     it("is not ready while its profile says so, also after it was", async () => {
@@ -135,9 +133,11 @@ export function reasonCases(given: () => KnativeStage): void {
     });
 
     it("is unknown while the hub does not let profiles be read", async () => {
-      const account = "default/no-profiles";
-      const [namespace = "", name = ""] = account.split("/");
-      await stage.hub.create(ServiceAccount, { metadata: { name, namespace } });
+      const namespace = "default";
+      const { metadata } = await stage.hub.create(ServiceAccount, {
+        metadata: { generateName: "no-profiles-", namespace },
+      });
+      const { name } = metadata;
       const everything = ["", "operator.knative.dev", "apps", "batch"].map((group) => ({
         apiGroups: [group],
         resources: ["*"],
@@ -149,7 +149,7 @@ export function reasonCases(given: () => KnativeStage): void {
         roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name },
         subjects: [{ kind: "ServiceAccount", name, namespace }],
       });
-      await start({ as: account });
+      await start({ as: `${namespace}/${name}` });
       await wish();
       expect(await saying(TargetReason.profileUnavailable)).toContain("read ClusterProfile");
       const rule = { apiGroups: ["multicluster.x-k8s.io"], resources: ["*"], verbs: ["*"] };

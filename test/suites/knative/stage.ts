@@ -13,7 +13,6 @@ import { tokenAccessProvider } from "#features/inventory";
 import { directorySource, type ReleaseSource } from "#features/knative";
 import { type Client, type Connection, connectionOf, createClient, isNotFound } from "#kube";
 import { systemClock, timestamp } from "#lib/clock";
-import { findCondition } from "#lib/conditions";
 import { silentLog } from "#lib/log";
 import { connectedCluster, runControllers } from "#runtime";
 import { eventually } from "../../support/eventually.ts";
@@ -142,7 +141,7 @@ export class KnativeStage {
 export async function untilReady(look: () => Promise<KnativeServing | KnativeEventing>): Promise<void> {
   await eventually(async () => {
     const { status } = await look();
-    expect(findCondition(status?.conditions, "Ready")).toMatchObject({ status: "True" });
+    expect(status?.conditions).toContainEqual(expect.objectContaining({ type: "Ready", status: "True" }));
   });
 }
 

@@ -10,7 +10,6 @@ import { KnativeCondition, type KnativeStatus, TargetReason } from "#api/knative
 import { keyOf } from "#api/meta";
 import type { Clock } from "#lib/clock";
 import { isTrue } from "#lib/conditions";
-import { isDeleting } from "#lib/meta";
 import { again, type Cluster, type Controller, done, type Outcome, type ReconcileContext, withCleanUp } from "#runtime";
 import {
   type Conditions,
@@ -26,9 +25,10 @@ import {
 } from "../conditions/index.ts";
 import { ReleaseError, type Releases } from "../releases/index.ts";
 import { TransformError } from "../transform/index.ts";
-import { type Flavour, type Installation, isSameTarget, Note, noteOf, profileOf } from "./installation.ts";
+import { type Flavour, type Installation, Note, noteOf, profileOf } from "./installation.ts";
 import type { Leftovers } from "./leftovers.ts";
 import { migrationHindrance } from "./migration.ts";
+import { rivalsAmong } from "./rivals.ts";
 import { type Installed, Sites } from "./sites.ts";
 import { isUnresolved, type Targets, type Unresolved } from "./target.ts";
 
@@ -57,6 +57,7 @@ export function installationController<T extends Installation>(options: Installa
   const { flavour, hub, targets, releases, leftovers, pollInterval, removalPatience, clock } = options;
   const installations = hub.cache(flavour.kind);
   const installationsOn = installations.indexBy(profileOf);
+  const rivals = rivalsAmong(installations);
   const sites = new Sites({ flavour, releases, kubernetesMinVersion: options.kubernetesMinVersion, clock });
 
   return {
@@ -64,7 +65,7 @@ export function installationController<T extends Installation>(options: Installa
     concurrency: AT_ONCE,
     deadline: LONGEST_MS,
     triggers: [
-      installations.keyedBy(keyOf),
+      installations.keyedBy((installation) => rivals.keysAround(installation)),
       targets.keyedBy((profile) => installationsOn.at(profile).map(keyOf)),
       sites.trigger,
     ],
@@ -108,6 +109,8 @@ export function installationController<T extends Installation>(options: Installa
     // Where it goes is noted before anything goes there, because whoever deletes it must know where to look.
     const noted = await withNote(installation, Note.cluster, target.identity);
     const resolved = targetResolved(conditions, now);
+    const rival = rivals.before(noted);
+    if (rival) return say(noted, { conditions: installFailed(resolved, takenBy(rival), now) });
     const installed = await sites.install(noted, target, context);
     const { status, outcome } = judged(noted, installed, resolved);
     if (status) {
@@ -143,8 +146,7 @@ export function installationController<T extends Installation>(options: Installa
     // Without either nothing was ever put anywhere; with manifests alone another operator has put it there.
     if (cluster === undefined && !installation.status?.manifests?.length) return done;
 
-    const rivals = installations.list().filter((other) => !isDeleting(other) && isSameTarget(installation, other));
-    const hindrance = await removalFrom(installation, cluster, rivals.length > 0, context);
+    const hindrance = await removalFrom(installation, cluster, context);
     if (hindrance === undefined) {
       sites.leave(key);
       return done;
@@ -171,7 +173,6 @@ export function installationController<T extends Installation>(options: Installa
   async function removalFrom(
     installation: T,
     cluster: string | undefined,
-    isShared: boolean,
     context: ReconcileContext,
   ): Promise<Unresolved | undefined> {
     const target = await targets.find(installation);
@@ -180,6 +181,7 @@ export function installationController<T extends Installation>(options: Installa
       const message = `ClusterProfile ${profileOf(installation)} leads to another cluster than the one it was installed on`;
       return { reason: TargetReason.stale, message };
     }
+    const isShared = rivals.hasHeir(installation);
     const hindrance = await sites.remove(installation, target, { isShared, signal: context.signal });
     return hindrance === undefined ? undefined : { reason: TargetReason.stale, message: hindrance };
   }
@@ -215,6 +217,11 @@ interface Judgement {
   /** Absent where nothing can be said yet. */
   readonly status?: { readonly conditions: Conditions; readonly version?: string };
   readonly outcome: Outcome;
+}
+
+function takenBy(rival: Installation): string {
+  const { kind } = rival;
+  return `${kind} ${keyOf(rival)} is installed on the same cluster; delete one of the two, and this one takes its place if it stays`;
 }
 
 /** The note of finished Jobs goes with the version that they belong to. */

@@ -8,7 +8,7 @@ import {
   type KnativeSpec,
   type KnativeStatus,
 } from "#api/knative";
-import { type Kind, type KubeObject, keyOf } from "#api/meta";
+import type { Kind, KubeObject } from "#api/meta";
 
 /** One wish for Knative, on the hub. */
 export type Installation = KubeObject & { spec?: KnativeSpec; status?: KnativeStatus };
@@ -65,20 +65,15 @@ export interface Place {
   readonly record: string;
 }
 
+export const RECORD_SUFFIX = "-installed";
+
 export function placeOf(installation: Installation, { component }: Pick<Flavour, "component">): Place {
   const { kind, metadata } = installation;
   const stem = `${kind.toLowerCase()}-${metadata.name}`;
   const place = {
     component,
     namespace: installNamespaceOf(installation, { component }),
-    record: `${stem}-installed`,
+    record: `${stem}${RECORD_SUFFIX}`,
   };
   return profileOf(installation) === undefined ? place : { ...place, anchor: `${stem}-root-owner` };
-}
-
-export function isSameTarget(one: Installation, other: Installation): boolean {
-  if (keyOf(one) === keyOf(other)) return false;
-  const profile = profileOf(one);
-  if (profile !== undefined) return profileOf(other) === profile;
-  return profileOf(other) === undefined && one.metadata.namespace === other.metadata.namespace;
 }

@@ -65,7 +65,7 @@ export function leftoversController({ hub, fleet, targets, clock }: LeftoversCon
   async function removed({ cluster: identity, place }: Leftover, cluster: Cluster, signal: AbortSignal) {
     const presence = new Presence({ cluster, component: place.component, clock, onChange() {} });
     const { namespace, record: name } = place;
-    const record = new InstalledRecord({ cluster, namespace, name, before: async () => [] });
+    const record = new InstalledRecord({ cluster, namespace, name, before: nothing, inherited: nothing });
     try {
       const isShared = all().some((other) => isThere(other, identity, place.component));
       return await removeFrom({ place, presence, record, isShared, signal });
@@ -77,6 +77,10 @@ export function leftoversController({ hub, fleet, targets, clock }: LeftoversCon
   function all(): readonly Installation[] {
     return installations.flatMap((cache) => cache.list() as Installation[]);
   }
+}
+
+async function nothing(): Promise<[]> {
+  return [];
 }
 
 function isThere(installation: Installation, cluster: string, component: string): boolean {

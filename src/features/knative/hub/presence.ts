@@ -22,6 +22,7 @@ import {
 import type { Clock } from "#lib/clock";
 import type { Cache, CacheScope, Cluster } from "#runtime";
 import { OURS } from "./anchor.ts";
+import { type Place, RECORD_SUFFIX } from "./installation.ts";
 
 export interface PresenceOptions {
   readonly cluster: Cluster;
@@ -92,9 +93,20 @@ export class Presence {
   /** What we keep on the cluster about the installation itself. */
   async own(key: string, signal: AbortSignal): Promise<ConfigMap | undefined> {
     const [namespace = ""] = key.split("/");
+    return (await this.#ours(namespace, signal)).get(key);
+  }
+
+  /** The lists of what was ever installed there, whoever wished it. */
+  async lists({ namespace, record }: Place, signal: AbortSignal | undefined): Promise<readonly ConfigMap[]> {
+    const [kind = ""] = record.split("-");
+    const all = (await this.#ours(namespace, signal ?? this.#life.signal)).list();
+    return all.filter(({ metadata: { name } }) => name.startsWith(`${kind}-`) && name.endsWith(RECORD_SUFFIX));
+  }
+
+  async #ours(namespace: string, signal: AbortSignal): Promise<Cache<ConfigMap>> {
     const cache = this.#copy(ConfigMap, { namespace, labelSelector: OURS }, true);
     await orAborted(cache.whenSynced(), signal);
-    return cache.get(key);
+    return cache;
   }
 
   async deployment(key: string, signal: AbortSignal): Promise<Deployment | undefined> {

@@ -4,6 +4,7 @@ import { COMPONENT_LABEL } from "#api/knative";
 import { isNotFound, type SetInventory, type SetTracking } from "#kube";
 import type { Place } from "./installation.ts";
 import type { Presence } from "./presence.ts";
+import type { InstalledRecord } from "./record.ts";
 import { hindranceIn } from "./report.ts";
 
 /** Whoever deletes an installation, or takes a version in place of another, means all of it. */
@@ -21,8 +22,8 @@ export function trackingOf(
 export interface RemovalOptions {
   readonly place: Place;
   readonly presence: Presence;
-  readonly record: SetInventory;
-  /** Whether another installation uses what is there. */
+  readonly record: InstalledRecord;
+  /** Whether another installation uses what is there; it inherits the list of it. */
   readonly isShared: boolean;
   readonly signal: AbortSignal;
 }
@@ -40,20 +41,18 @@ export async function removeFrom({
     const report = await presence.remove({ namespace, tracking: trackingOf(place, record, true) }, { signal });
     const hindrance = hindranceIn(report);
     if (hindrance !== undefined) return hindrance;
+    await record.remove({ signal });
   }
-  await removeConfigMap(`${namespace}/${place.record}`);
-  // What others share must lose its owner before the owner goes, or the garbage collector would take it along.
-  if (anchor !== undefined) await removeConfigMap(`${namespace}/${anchor}`, isShared ? "Orphan" : "Background");
+  if (anchor === undefined) {
+    if (isShared) await record.release({ signal });
+    return undefined;
+  }
+  try {
+    // What others share must lose its owner before the owner goes, or the garbage collector would take it along.
+    const propagationPolicy = isShared ? "Orphan" : "Background";
+    await presence.cluster.client.delete(ConfigMap, `${namespace}/${anchor}`, { propagationPolicy, signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
   return undefined;
-
-  async function removeConfigMap(
-    key: string,
-    propagationPolicy: "Orphan" | "Background" = "Background",
-  ): Promise<void> {
-    try {
-      await presence.cluster.client.delete(ConfigMap, key, { propagationPolicy, signal });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
-  }
 }

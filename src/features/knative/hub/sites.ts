@@ -87,7 +87,7 @@ export class Sites {
     const isStarting = (await waitedFor(objects, stand)).names.length > 0;
     const patience = isStarting ? PATIENCE_WITH_STARTS_MS : PATIENCE_MS;
     const report = await presence.apply(set(false), { signal, patience });
-    const waitingFor = await waitedFor(objects, stand);
+    const waitingFor = await waitedFor(objects, stand, report.objects);
     const first = hindranceIn(report, { isStarting: waitingFor.names.length > 0 });
     const isWorking = first === undefined && waitingFor.names.length === 0;
     const hindrance =
@@ -125,7 +125,7 @@ export class Sites {
   ): Promise<string | undefined> {
     const place = placeOf(installation, this.#options.flavour);
     const presence = this.#presenceOf(installation, target.cluster);
-    const record = this.#record(installation, place, presence.cluster);
+    const record = this.#record(installation, place, presence);
     return removeFrom({ place, presence, record, isShared, signal });
   }
 
@@ -148,17 +148,18 @@ export class Sites {
     return presence;
   }
 
-  #record(installation: Installation, place: Place, cluster: Cluster, owner?: OwnerReference): InstalledRecord {
+  #record(installation: Installation, place: Place, presence: Presence, owner?: OwnerReference): InstalledRecord {
     const key = keyOf(installation);
     const known = this.#records.get(key);
     if (known) return known;
     const record = new InstalledRecord({
-      cluster,
+      cluster: presence.cluster,
       namespace: place.namespace,
       name: place.record,
       labels: labelsFor(installation),
       ...(owner && { owner }),
       before: () => this.#installedBefore(installation, place),
+      inherited: ({ signal }) => presence.lists(place, signal),
     });
     this.#records.set(key, record);
     return record;
@@ -179,7 +180,7 @@ export class Sites {
     const release = await this.#options.releases.target(componentOf(installation));
     const manifests = await this.#manifests(release, owner, stand);
     const wishes = await wishesFor(manifests, stand);
-    const record = this.#record(installation, place, presence.cluster, owner);
+    const record = this.#record(installation, place, presence, owner);
     return {
       release,
       objects: manifests.map(({ object }) => object),

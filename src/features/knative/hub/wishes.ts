@@ -4,7 +4,7 @@ import { Job } from "#api/batch";
 import { Namespace } from "#api/core";
 import type { DynamicObject, Kind } from "#api/meta";
 import { ClusterRole } from "#api/rbac";
-import type { Manifest, Wish } from "#kube";
+import { idOf, type Manifest, nameOf, type ObjectReport, type Wish } from "#kube";
 import { type Installation, Note, noteOf, type Place } from "./installation.ts";
 import type { Presence } from "./presence.ts";
 import { isAvailable, isComplete, isUnseen } from "./readiness.ts";
@@ -48,19 +48,30 @@ export interface Waiting {
   readonly isMomentary: boolean;
 }
 
+/** `written` tells what became of the objects a moment ago, which the copies may not know yet. */
 export async function waitedFor(
   objects: readonly DynamicObject[],
   { presence, signal }: Pick<WishesOptions, "presence" | "signal">,
+  written: readonly ObjectReport[] = [],
 ): Promise<Waiting> {
+  const answers = new Map(written.map(({ id, live }) => [nameOf(id), live]));
   const missing = objects
     .filter((object) => isOf(object, Deployment))
     .map(async (object) => {
-      const live = await presence.deployment(keyIn(object), signal);
+      const answer = answers.get(nameOf(idOf(object))) as Deployment | undefined;
+      const live = newer(await presence.deployment(keyIn(object), signal), answer);
       if (live && isAvailable(live)) return [];
       return [{ name: object.metadata.name, isUnseen: live !== undefined && isUnseen(live) }];
     });
   const found = (await Promise.all(missing)).flat();
   return { names: found.map(({ name }) => name).sort(), isMomentary: found.every((each) => each.isUnseen) };
+}
+
+/** Only what the server does on its own, such as status, changes no generation. */
+function newer(copy: Deployment | undefined, answer: Deployment | undefined): Deployment | undefined {
+  if (!copy || !answer) return copy;
+  const isBehind = (copy.metadata.generation ?? 0) < (answer.metadata.generation ?? 0);
+  return isBehind || copy.metadata.uid !== answer.metadata.uid ? answer : copy;
 }
 
 /** The names of Jobs that have done their work, now or before they were cleared away. */
