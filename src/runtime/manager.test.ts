@@ -351,6 +351,34 @@ describe("the manager", () => {
     await ended;
   });
 
+  it("says once that it is ready, when the caches of all are filled", async () => {
+    let fill = () => {};
+    const filled = new Promise<void>((resolve) => {
+      fill = resolve;
+    });
+    const late: Trigger<string> = { cache: { start() {}, whenSynced: () => filled }, subscribe: () => () => {} };
+    const stop = new AbortController();
+    const { keys, reconcile } = counter();
+    let said = 0;
+    const ended = runControllers({
+      clock: new ManualClock(),
+      log: silentLog,
+      controllers: [
+        { name: "late", triggers: [late], reconcile: async () => done },
+        { name: "early", triggers: [atStart("x")], reconcile },
+      ],
+      onReady: () => said++,
+      signal: stop.signal,
+    });
+    await until(() => keys.length === 1);
+    expect(said).toBe(0);
+    fill();
+    await until(() => said > 0);
+    stop.abort();
+    await ended;
+    expect(said).toBe(1);
+  });
+
   it("tells when caches do not fill", async () => {
     const lines: string[] = [];
     const clock = new ManualClock();

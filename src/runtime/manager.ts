@@ -33,6 +33,8 @@ export interface ManagerOptions {
   readonly fleet?: ManagedFleet;
   /** Closed at the very end, when nobody has anything more to tell. */
   readonly recorder?: EventRecorder;
+  /** Called once, when the caches of all controllers are filled. */
+  readonly onReady?: () => void;
 }
 
 /** What a manager must know of clusters. */
@@ -72,6 +74,7 @@ class ControllerManager implements Manager {
   readonly #cutOff = new Set<string>();
   #endpoints: Endpoints | undefined;
   #isListed = false;
+  #isReady = false;
 
   constructor(options: ManagerOptions) {
     const { controllers, ...settings } = options;
@@ -155,6 +158,12 @@ class ControllerManager implements Manager {
       .join(", ");
   }
 
+  #sayReady(): void {
+    if (this.#isReady || this.waiting.length > 0) return;
+    this.#isReady = true;
+    this.#options.onReady?.();
+  }
+
   async #closeEndpoints(): Promise<void> {
     await this.#endpoints?.close();
     this.#endpoints = undefined;
@@ -196,7 +205,10 @@ class ControllerManager implements Manager {
     const failures: unknown[] = [];
     const one = async (run: ControllerRun) => {
       try {
-        await run.run(stop.signal, mayStart);
+        await run.run(stop.signal, async () => {
+          this.#sayReady();
+          await mayStart?.();
+        });
       } catch (cause) {
         failures.push(new Error(`controller ${run.name} cannot run`, { cause }));
         stop.abort();

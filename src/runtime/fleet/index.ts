@@ -7,6 +7,7 @@ export { clusterKey, splitClusterKey } from "./cluster-key.ts";
 export { createFleet, type FleetOptions } from "./fleet.ts";
 export { type FleetMetricsOptions, registerFleetMetrics } from "./metrics.ts";
 export { compositeProvider } from "./providers/composite.ts";
+export { watchFolders } from "./providers/folders.ts";
 export { type KubeconfigFilesOptions, kubeconfigFilesProvider } from "./providers/kubeconfig-files.ts";
 export {
   KUBECONFIG_SECRET_LABELS,
