@@ -108,6 +108,16 @@ describe("requests", () => {
     expect(server.requests[0]?.headers.authorization).toBe("Bearer secret-token");
   });
 
+  it("writes in the name of somebody else where it is told to, and only there", async () => {
+    const server = await serve(ok);
+    const client = connect(server.connection);
+    await client.create(Widget, { metadata: { name: "a" } }, { actAs: "bob" });
+    await client.update(Widget, { apiVersion: "", kind: "", metadata: { name: "a" } }, { actAs: "bob" });
+    await client.patch(Widget, "a", {}, { actAs: "bob" });
+    await client.create(Widget, { metadata: { name: "a" } });
+    expect(server.requests.map(({ headers }) => headers["impersonate-user"])).toEqual(["bob", "bob", "bob", undefined]);
+  });
+
   it("fills in what lists of built-in kinds leave out", async () => {
     const server = await serve((request) =>
       request.reply(200, { kind: "ConfigMapList", metadata: {}, items: [{ metadata: { name: "a" } }] }),

@@ -77,6 +77,7 @@ interface Request {
   query?: string;
   body?: unknown;
   contentType?: string;
+  actAs?: string | undefined;
   /** Answers that are refusals may repeat what the request held. */
   discreet?: boolean;
 }
@@ -166,7 +167,8 @@ class HttpClient implements Client {
     const collection = creationPath(kind, namespace);
     const key = namespace ? `${namespace}/${name}` : name;
     const path = options.subresource === undefined ? collection : objectPath(kind, key, options.subresource);
-    return this.#object({ method: "POST", path, query: writeQuery(options), body: named(kind, object) }, kind, options);
+    const request: Request = { method: "POST", path, query: writeQuery(options), body: named(kind, object) };
+    return this.#object({ ...request, actAs: options.actAs }, kind, options);
   }
 
   async createSub<B extends KubeObject, T extends KubeObject>(
@@ -181,7 +183,8 @@ class HttpClient implements Client {
 
   async update<T extends KubeObject>(kind: Kind<T>, object: T, options: WriteOptions = {}): Promise<T> {
     const path = objectPath(kind, keyOf(object), options.subresource);
-    return this.#object({ method: "PUT", path, query: writeQuery(options), body: named(kind, object) }, kind, options);
+    const request: Request = { method: "PUT", path, query: writeQuery(options), body: named(kind, object) };
+    return this.#object({ ...request, actAs: options.actAs }, kind, options);
   }
 
   async patch<T extends KubeObject>(
@@ -197,6 +200,7 @@ class HttpClient implements Client {
       query: writeQuery(options, type === "apply" ? force : undefined),
       body: patch,
       contentType: PATCH_TYPES[type],
+      actAs: options.actAs,
     };
     return this.#object(request, kind, options);
   }
@@ -302,6 +306,7 @@ class HttpClient implements Client {
         accept: request.accept ?? JSON_TYPE,
         "user-agent": this.#userAgent,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(request.actAs !== undefined && { "impersonate-user": request.actAs }),
         ...(bytes && { "content-type": request.contentType ?? JSON_TYPE, "content-length": String(bytes.length) }),
       },
       ...(bytes && { body: bytes }),

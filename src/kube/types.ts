@@ -41,6 +41,8 @@ export interface WriteOptions extends CallOptions {
   fieldValidation?: "Ignore" | "Warn" | "Strict";
   dryRun?: boolean;
   subresource?: string;
+  /** Whoever the server shall take the caller for; the caller must be allowed to impersonate them. */
+  actAs?: string;
 }
 
 export type PatchType = "merge" | "json" | "strategic" | "apply";

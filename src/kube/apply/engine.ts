@@ -27,6 +27,8 @@ export interface ApplyEngineOptions {
   readonly fieldValidation?: "Ignore" | "Warn" | "Strict";
   /** The annotation that tells which manifest was applied last; one of Capstan's own unless told. */
   readonly hashAnnotation?: string;
+  /** What is known of the server's kinds, for several engines of one server; one of its own unless told. */
+  readonly kinds?: Kinds;
 }
 
 export interface ApplyEngine {
@@ -59,7 +61,7 @@ export function createApplyEngine(options: ApplyEngineOptions): ApplyEngine {
     atOnce: options.atOnce ?? AT_ONCE,
     fieldValidation: options.fieldValidation ?? ("Warn" as const),
     hashAnnotation: (manager: string) => options.hashAnnotation ?? hashAnnotationOf(manager),
-    kinds: new Kinds(client),
+    kinds: options.kinds ?? new Kinds(client),
     memory: new Memory(clock),
     busy: new Busy(),
   };

@@ -17,6 +17,7 @@ export {
 export { type ConfigMapInventoryOptions, configMapSet } from "./inventory/config-map.ts";
 export { memberList, membersIn } from "./inventory/member-list.ts";
 export { lastOfEach } from "./items.ts";
+export { Kinds } from "./kinds.ts";
 export {
   type Manifest,
   ManifestError,

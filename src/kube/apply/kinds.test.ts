@@ -68,6 +68,21 @@ describe("kinds", () => {
     expect(await kinds.findAny({ group: "gone.com", version: "v1", kind: "Widget" })).toBeUndefined();
   });
 
+  it("are found by their plural too, in whatever version there is, and asked for once", async () => {
+    const { kinds, asked } = server({
+      "/api/v1": list({ name: "pods", kind: "Pod", namespaced: true, verbs: ["get"] }),
+      "/apis/example.com": { versions: [{ version: "v1" }, { version: "v2" }] },
+      "/apis/example.com/v2": list(widgets),
+    });
+    const widget = { group: "example.com", version: "v1", resource: "widgets" };
+    expect(await kinds.findResource(widget)).toMatchObject({ kind: "Widget", version: "v2" });
+    expect(await kinds.findResource({ group: "", version: "v1", resource: "pods" })).toMatchObject({ kind: "Pod" });
+    expect(await kinds.findResource({ group: "gone.com", version: "v1", resource: "widgets" })).toBeUndefined();
+    asked.length = 0;
+    await kinds.findResource({ ...widget, version: "v2" });
+    expect(asked).toEqual([]);
+  });
+
   it("are not taken for missing when the server cannot tell", async () => {
     const { kinds } = server({ "/apis/example.com/v1": new KubeError("lost", "reset"), "/apis/odd.com/v1": "<html>" });
     await expect(kinds.find({ apiVersion: "example.com/v1", kind: "Widget" })).rejects.toThrow("reset");

@@ -46,6 +46,27 @@ export class Kinds {
     return undefined;
   }
 
+  /** The kind under a plural, in whatever version the server has: how records of applied objects name it. */
+  async findResource(
+    { group, version, resource }: { group: string; version: string; resource: string },
+    options: CallOptions = {},
+  ): Promise<Kind | undefined> {
+    const found = await this.#findPlural(group, version, resource, options);
+    if (found || group === "") return found;
+    for (const other of await this.#versionsOf(group, options)) {
+      const elsewhere = other === version ? undefined : await this.#findPlural(group, other, resource, options);
+      if (elsewhere) return elsewhere;
+    }
+    return undefined;
+  }
+
+  async #findPlural(group: string, version: string, resource: string, options: CallOptions): Promise<Kind | undefined> {
+    const apiVersion = group === "" ? version : `${group}/${version}`;
+    const among = (served: Served | undefined) =>
+      [...(served?.values() ?? [])].find(({ plural }) => plural === resource);
+    return among(this.#served.get(apiVersion)) ?? among(await this.#ask(apiVersion, options));
+  }
+
   async #versionsOf(group: string, options: CallOptions): Promise<string[]> {
     const answer = await this.#read(`/apis/${segment(group)}`, options);
     const value = answer === undefined ? undefined : parsed(answer);

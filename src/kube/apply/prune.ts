@@ -1,9 +1,9 @@
 /** Removing what a set contained and no longer does: only what is surely the set's, and never much at once. */
 import { CustomResourceDefinition } from "#api/apiextensions";
 import { Namespace } from "#api/core";
-import type { DynamicObject, Kind } from "#api/meta";
+import { apiVersionOf, type DynamicObject, type Kind } from "#api/meta";
 import { isDeleting } from "#lib/meta";
-import { isConflict, isNotFound } from "../errors.ts";
+import { isConflict, isNotFound, isUnknownKind } from "../errors.ts";
 import type { CallOptions, Client } from "../types.ts";
 import { compareIds, identityOf, isOfKind, keyOfId, nameOf, type ObjectId } from "./identity.ts";
 import type { Kinds } from "./kinds.ts";
@@ -109,17 +109,23 @@ export function overBudget(
   return { action: "held back", reason: "OverBudget", message };
 }
 
-async function look(options: PruneOptions, id: ObjectId): Promise<Found> {
+async function look(options: PruneOptions, id: ObjectId, isRepeated = false): Promise<Found> {
   const { client, kinds, tracking, kept, call } = options;
+  let kind: Kind | undefined;
   try {
-    const kind = await kinds.findAny(id, call);
+    kind = await kinds.findAny(id, call);
     const live = kind && (await existing(client, kind, keyOfId(id), call));
     if (!live) return { id, verdict: { action: "skipped", reason: "Gone", message: "it is gone already" } };
     if (kept.has(live.metadata.uid ?? "")) return { id, verdict: RENAMED };
     const claim = claimOn(live, tracking);
     const isKept = !claim.verdict && isContainer(id) && tracking.containers !== "remove";
-    return { id, kind, live, ...(isKept ? { stays: true, verdict: CONTAINER } : claim) };
+    return { id, ...(kind && { kind }), live, ...(isKept ? { stays: true, verdict: CONTAINER } : claim) };
   } catch (error) {
+    if (isUnknownKind(error) && kind && !isRepeated) {
+      // What was known of its kind is out of date: a definition takes its objects along.
+      kinds.forget(apiVersionOf(kind));
+      return look(options, id, true);
+    }
     const message = `nothing is removed, because ${nameOf(id)} cannot be looked at: ${verdictOf(error).message}`;
     return { id, verdict: { ...DOUBTFUL, message } };
   }

@@ -1,9 +1,10 @@
 /** ManifestWork's strategy Update: the object becomes the manifest, metadata of others aside. */
 import type { DynamicObject } from "#api/meta";
 import { equal } from "#lib/json";
-import { isNotFound } from "../../errors.ts";
+import { isInvalid, isNotFound } from "../../errors.ts";
 import { hashOf, wishedPart } from "../content.ts";
 import { wantedOwners } from "../owners.ts";
+import { holds } from "../values.ts";
 import type { Verdict } from "../verdict.ts";
 import { withOwners } from "./create-only.ts";
 import { type Stage, type Task, writeOptions } from "./types.ts";
@@ -19,17 +20,37 @@ export function isUpdated(stage: Stage, { identity, manifest, live, owner }: Tas
 }
 
 export async function update(stage: Stage, task: Task): Promise<Verdict> {
-  const { identity, kind, manifest, live, owner } = task;
+  const { identity, manifest, live, owner } = task;
   if (!live) return created(stage, task, "");
   if (isUpdated(stage, task)) return { action: "unchanged", reason: "AsWished", message: "", after: live };
 
   const next = merged(live, manifest, owner);
   if (updateRuleOf(manifest).mustRecreate?.(live, next)) return recreated(stage, task, live);
-  const after = await stage.client.update(kind, next, writeOptions(stage));
+  const after = await replaced(stage, task, live, next);
   if (!stage.dryRun) stage.memory.record(identity, hashOf(manifest), live, after);
   return equal(wishedPart(live), wishedPart(after))
     ? { action: "unchanged", reason: "AsWished", message: "", after }
     : { action: "updated", reason: "Applied", message: "", after };
+}
+
+/**
+ * Some fields are filled in by the server and cannot be taken away again, such as the selector of a Job or the volume of
+ * a claim. Where only those are refused, and all that the manifest says is there, nothing is left but its metadata.
+ */
+async function replaced(
+  stage: Stage,
+  { kind, manifest }: Task,
+  live: DynamicObject,
+  next: DynamicObject,
+): Promise<DynamicObject> {
+  try {
+    return await stage.client.update(kind, next, writeOptions(stage));
+  } catch (error) {
+    const { metadata: _, ...content } = manifest;
+    if (!isInvalid(error) || !holds(content, live)) throw error;
+    if (equal(wishedPart({ ...live, metadata: next.metadata }), wishedPart(live))) return live;
+    return stage.client.update(kind, { ...live, metadata: next.metadata }, writeOptions(stage));
+  }
 }
 
 async function created(stage: Stage, { identity, kind, manifest, owner }: Task, message: string): Promise<Verdict> {
