@@ -26,7 +26,60 @@ export interface PodSpec {
   initContainers?: Container[];
   containers: Container[];
   ephemeralContainers?: Container[];
-  volumes?: ({ name: string } & Record<string, unknown>)[];
+  volumes?: Volume[];
+}
+
+/** Exactly one source besides the name; kinds of sources that Capstan does not look into are among the others. */
+export interface Volume {
+  name: string;
+  secret?: { secretName?: string; items?: KeyToPath[]; defaultMode?: number; optional?: boolean };
+  configMap?: { name?: string; items?: KeyToPath[]; defaultMode?: number; optional?: boolean };
+  downwardAPI?: { items?: DownwardItem[]; defaultMode?: number };
+  projected?: { sources?: VolumeProjection[]; defaultMode?: number };
+  emptyDir?: Record<string, unknown>;
+  [other: string]: unknown;
+}
+
+export interface KeyToPath {
+  key: string;
+  path: string;
+  mode?: number;
+}
+
+export interface DownwardItem {
+  path: string;
+  mode?: number;
+  fieldRef?: { apiVersion?: string; fieldPath: string };
+  resourceFieldRef?: Record<string, unknown>;
+}
+
+export interface VolumeProjection {
+  secret?: { name?: string; items?: KeyToPath[]; optional?: boolean };
+  configMap?: { name?: string; items?: KeyToPath[]; optional?: boolean };
+  downwardAPI?: { items?: DownwardItem[] };
+  serviceAccountToken?: { path: string; audience?: string; expirationSeconds?: number };
+  [other: string]: unknown;
+}
+
+export interface VolumeMount {
+  name: string;
+  mountPath: string;
+  readOnly?: boolean;
+  subPath?: string;
+  subPathExpr?: string;
+}
+
+export interface EnvVarSource {
+  fieldRef?: { apiVersion?: string; fieldPath?: string };
+  secretKeyRef?: { name?: string; key: string; optional?: boolean };
+  configMapKeyRef?: { name?: string; key: string; optional?: boolean };
+  [other: string]: unknown;
+}
+
+export interface EnvFromSource {
+  prefix?: string;
+  secretRef?: { name?: string; optional?: boolean };
+  configMapRef?: { name?: string; optional?: boolean };
 }
 
 /** Posted to `pods/NAME/binding`: puts a Pod on a node. */
@@ -46,7 +99,9 @@ export interface Container {
   command?: string[];
   args?: string[];
   workingDir?: string;
-  env?: { name: string; value?: string; valueFrom?: Record<string, unknown> }[];
+  env?: { name: string; value?: string; valueFrom?: EnvVarSource }[];
+  envFrom?: EnvFromSource[];
+  volumeMounts?: VolumeMount[];
   ports?: { name?: string; containerPort: number; hostPort?: number; protocol?: string }[];
   resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
   readinessProbe?: Record<string, unknown>;
