@@ -49,6 +49,11 @@ export class FleetDirectory {
     return join(this.path, "data", cluster);
   }
 
+  /** Where the files of the Pods lie that the nodes of a cluster run. */
+  podsOf(cluster: string): string {
+    return join(this.path, "pods", cluster);
+  }
+
   /** The clusters that were ever started here, the hub first and the others in order of their numbers. */
   async clusters(): Promise<string[]> {
     const names = await readdir(join(this.path, "data")).catch(() => []);
@@ -86,7 +91,7 @@ export class FleetDirectory {
   /** Removes everything that a fleet keeps here, except the lock of whoever calls this. */
   async clear(): Promise<void> {
     for (const cluster of await this.clusters()) await rm(this.kubeconfigOf(cluster), { force: true });
-    await rm(join(this.path, "data"), { recursive: true, force: true });
+    for (const folder of ["data", "pods"]) await rm(join(this.path, folder), { recursive: true, force: true });
     for (const log of await readdir(this.logs).catch(() => [])) await rm(join(this.logs, log), { force: true });
     for (const name of ["kubeconfig", "ready.json", "shared-port.json", PROVIDER_FILE, RELEASES_FILE])
       await rm(join(this.path, name), { force: true });

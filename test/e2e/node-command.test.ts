@@ -1,7 +1,7 @@
 /** Nodes as a person runs them: the built command line, signals and exit codes. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 function start(...args: string[]): { child: ChildProcess; ended: Promise<{ code: number | null; stderr: string }> } {
   const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent" },
+    env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", TMPDIR: dir },
     stdio: ["ignore", "ignore", "pipe"],
   });
   running.add(child);
@@ -70,6 +70,13 @@ async function servers(name: string, ...flags: string[]) {
   return { ...server, client, kubeconfig };
 }
 
+/** Processes of this machine in whose command line the word occurs. */
+async function processesWith(word: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
+  return pids.filter((_, index) => lines[index]?.includes(word));
+}
+
 const readyNodes = async (client: Client) =>
   (await client.list(Node)).items
     .filter(({ status }) => isTrue(status?.conditions, "Ready"))
@@ -105,6 +112,34 @@ describe("capstan node", () => {
     expect(code).toBe(0);
     expect(stderr).toMatch(/^mine, mine-2 ready on https:\S+; Ctrl-C stops\n$/);
     expect(await readyNodes(client)).toEqual(["mine", "mine-2"]);
+    expect((await readdir(dir)).filter((name) => name.startsWith("capstan-node-"))).toEqual([]);
+    client.close();
+    server.kill("SIGINT");
+    expect((await served).code).toBe(0);
+  });
+
+  it("runs Pods of its own image as processes, of which none is left when it is killed", async () => {
+    const { child: server, ended: served, client, kubeconfig } = await servers("isolated", "--no-node");
+    await eventually(() => client.get(ServiceAccount, "default/default"));
+    const flags = ["--name", "mine", "--image", "capstan:mine", "--isolate"];
+    const { child, ended } = start("node", "--kubeconfig", kubeconfig, ...flags);
+    const containers = [{ name: "hub", image: "capstan:mine", args: ["hub", "--controllers=cluster-lease"] }];
+    const draft = { metadata: { name: "hub", namespace: "default" }, spec: { containers } };
+    const { metadata } = await client.create(Pod, draft);
+    await eventually(async () => {
+      const { status } = await client.get(Pod, "default/hub");
+      expect(status?.containerStatuses?.[0]?.containerID).toMatch(/^capstan:/);
+    });
+    const pid = await eventually(async () => {
+      const [found] = await processesWith(metadata.uid ?? "-");
+      if (found === undefined) throw new Error("there is no process of the Pod");
+      return found;
+    });
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGKILL");
+    await gone;
+    await ended;
+    await eventually(async () => expect(await processesWith(metadata.uid ?? "-")).not.toContain(pid));
     client.close();
     server.kill("SIGINT");
     expect((await served).code).toBe(0);
@@ -126,6 +161,7 @@ describe("capstan node", () => {
     [["node", "--kubeconfig", "/nonexistent/config"], 1, "/nonexistent/config"],
     [["node", "--kubeconfig", "x", "--name", "Not A Name"], 2, "lower-case letters"],
     [["node", "--kubeconfig", "x", "--count", "0"], 2, "at least 1"],
+    [["node", "--kubeconfig", "x", "--image", "not an image"], 2, "reference of an image"],
   ])("%j ends with %d and says what is wrong", async (args, code, problem) => {
     const ended = await start(...args).ended;
     expect(ended.code).toBe(code);

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Node, Pod, ServiceAccount } from "#api/core";
 import { ClusterRole, ClusterRoleBinding } from "#api/rbac";
-import { nodeNames, type RunningNodes, startNodes } from "#app";
+import { nodeNames, type RunningNodes, type RunProgram, startNodes } from "#app";
 import { type Client, connectionOf, createClient, type Kubeconfig, kubeconfigFor, parseYaml } from "#kube";
 import { systemClock } from "#lib/clock";
 import { isTrue } from "#lib/conditions";
@@ -14,12 +14,14 @@ import { eventually } from "../support/eventually.ts";
 import { type Caller, certified, rawClient } from "../support/raw.ts";
 import type { StartServer, TestServer } from "../support/servers.ts";
 
+const VERSION = "0.0.0-test";
+const ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 const README = fileURLToPath(new URL("../../src/features/node/README.md", import.meta.url));
 
-/** The role that the documents say is enough. */
-async function documentedRole(): Promise<ClusterRole> {
-  const [, yaml = ""] = /```yaml\n([\s\S]*?)```/.exec(await readFile(README, "utf8")) ?? [];
-  return parseYaml(yaml) as ClusterRole;
+/** The roles that the documents say are enough: to simulate, and to run programs too. */
+async function documentedRoles(): Promise<ClusterRole[]> {
+  const text = await readFile(README, "utf8");
+  return [...text.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, yaml = ""]) => parseYaml(yaml) as ClusterRole);
 }
 
 export function nodeSuite(start: StartServer): void {
@@ -37,9 +39,18 @@ export function nodeSuite(start: StartServer): void {
     await server?.close();
   }, 60_000);
 
-  async function run(names: readonly string[], kubeconfig: Kubeconfig = server.kubeconfig): Promise<RunningNodes> {
-    const own = createClient({ connection: await connectionOf(kubeconfig) });
-    const nodes = startNodes({ client: own, names, version: "0.0.0-test", clock: systemClock, log: silentLog });
+  async function run(
+    names: readonly string[],
+    { kubeconfig = server.kubeconfig, program }: { kubeconfig?: Kubeconfig; program?: RunProgram } = {},
+  ): Promise<RunningNodes> {
+    const nodes = startNodes({
+      client: createClient({ connection: await connectionOf(kubeconfig) }),
+      names,
+      version: VERSION,
+      ...(program && { own: { run: program } }),
+      clock: systemClock,
+      log: silentLog,
+    });
     running.add(nodes);
     await nodes.registered;
     for (const name of names) {
@@ -52,11 +63,8 @@ export function nodeSuite(start: StartServer): void {
     await nodes.stop();
     for (const name of nodes.names) await client.delete(Node, name);
   }
-  const makePod = (name: string, annotations: Record<string, string> = {}) =>
-    client.create(Pod, {
-      metadata: { name, namespace: "default", annotations },
-      spec: { containers: [{ name: "web", image: "nginx:1" }] },
-    });
+  const makePod = (name: string, image = "nginx:1") =>
+    client.create(Pod, { metadata: { name, namespace: "default" }, spec: { containers: [{ name: "web", image }] } });
   const untilReady = (name: string) =>
     eventually(async () => {
       const pod = await client.get(Pod, `default/${name}`);
@@ -95,18 +103,48 @@ export function nodeSuite(start: StartServer): void {
     });
   }
 
-  it("run with the rights that are documented, and no more are needed", async () => {
-    const role = await documentedRole();
+  async function humble(user: string, role: ClusterRole): Promise<Kubeconfig> {
     await client.create(ClusterRole, role);
-    const { cert = "", key = "" } = await identified("node-runner", role.metadata.name);
-    const kubeconfig = kubeconfigFor({ name: "n", server: server.url, ca: server.authority, cert, key });
-    const nodes = await run(["humble"], kubeconfig);
+    const { cert = "", key = "" } = await identified(user, role.metadata.name);
+    return kubeconfigFor({ name: "n", server: server.url, ca: server.authority, cert, key });
+  }
+
+  it("run with the rights that are documented, and no more are needed", async () => {
+    const [role] = await documentedRoles();
+    if (!role) throw new Error("no role is documented");
+    const nodes = await run(["humble"], { kubeconfig: await humble("node-runner", role) });
     await makePod("humble-pod");
     const pod = await untilReady("humble-pod");
     expect(pod.spec.nodeName).toBe("humble");
     expect(await client.raw("/api/v1/namespaces/default/pods/humble-pod/log")).toContain("simulated by Capstan");
     await client.delete(Pod, "default/humble-pod");
     await eventually(() => expect(client.get(Pod, "default/humble-pod")).rejects.toThrow("not found"));
+    await stop(nodes);
+  });
+
+  it("run programs with the rights that are documented for it", async () => {
+    const [role, more] = await documentedRoles();
+    if (!role || !more) throw new Error("a role is not documented");
+    const both = {
+      ...role,
+      metadata: { name: more.metadata.name },
+      rules: [...(role.rules ?? []), ...(more.rules ?? [])],
+    };
+    const accounts: string[] = [];
+    const nodes = await run(["modest"], {
+      kubeconfig: await humble("program-runner", both),
+      async program({ env, resolve, signal }) {
+        accounts.push(`${env.HOSTNAME} ${await readFile(resolve(`${ACCOUNT}/namespace`), "utf8")}`);
+        await new Promise((ended) => signal.addEventListener("abort", ended, { once: true }));
+        return 0;
+      },
+    });
+    await makePod("modest-pod", `capstan:${VERSION}`);
+    const pod = await untilReady("modest-pod");
+    expect(pod.status?.containerStatuses?.[0]?.containerID).toMatch(/^capstan:/);
+    await eventually(() => expect(accounts).toEqual(["modest-pod default"]));
+    await client.delete(Pod, "default/modest-pod");
+    await eventually(() => expect(client.get(Pod, "default/modest-pod")).rejects.toThrow("not found"));
     await stop(nodes);
   });
 

@@ -1,23 +1,33 @@
 /** Runs nodes for `capstan node`, in the foreground. */
 import { nodeNames, startNodes } from "#app";
-import type { Client } from "#kube";
+import { type Client, createClient } from "#kube";
 import { systemClock } from "#lib/clock";
 import { createLogger } from "#lib/log";
 import type { NodeFlags } from "../commands/node.ts";
+import { ENTRY } from "../entry.ts";
 import { logLevel } from "../options.ts";
+import { runProgram } from "../programs.ts";
 import { stopSignal, whenFired } from "../signals.ts";
-import { connect } from "../target.ts";
+import { targetOf } from "../target.ts";
 import { say } from "../terminal.ts";
 import { version } from "../version.ts";
 
-export async function runNode({ name, count, ...target }: NodeFlags): Promise<void> {
+export async function runNode({ name, count, image, isolate = false, ...target }: NodeFlags): Promise<void> {
   const signal = stopSignal();
-  const client = await connect(target);
+  const connection = await targetOf(target);
+  const client = createClient({ connection });
   if (!(await answers(client, signal))) return;
+  const { server: url, ca } = connection;
   const nodes = startNodes({
     client,
     names: nodeNames(name, count),
     version: version(),
+    own: {
+      ...(image !== undefined && { image }),
+      run: runProgram,
+      ...(isolate && { isolatedBy: ENTRY }),
+      server: { url, ...(ca !== undefined && { ca }) },
+    },
     clock: systemClock,
     log: createLogger({ level: logLevel(), format: "human", clock: systemClock, write: say }),
   });

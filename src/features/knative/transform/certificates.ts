@@ -16,7 +16,7 @@ export function withCertificates({ "controller-custom-certs": wanted }: KnativeS
     const [first] = containers;
     const mounted = withContainers(object, (container) => {
       if (container !== first) return container;
-      const { volumeMounts = [] } = container as { volumeMounts?: unknown[] };
+      const { volumeMounts = [] } = container;
       const mounts = { volumeMounts: [...volumeMounts, { name, mountPath: PLACE }] };
       return { ...withEnv(container, [{ name: "SSL_CERT_DIR", value: PLACE }]), ...mounts };
     });

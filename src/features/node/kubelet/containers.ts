@@ -1,7 +1,7 @@
 /** The containers of a Pod, one step further: which of them begin, go on, have ended, or wait to be tried again. */
 import type { Container, ContainerStatus, Pod } from "#api/core";
 import { timestamp } from "#lib/clock";
-import type { PodRunner, Role, Run, Sight } from "./runner.ts";
+import type { Ended, PodRunner, Role, Run, Sight } from "./runner.ts";
 
 export interface Containers {
   readonly init: readonly ContainerStatus[];
@@ -19,10 +19,7 @@ export interface Containers {
 const FIRST_BACKOFF_MS = 10_000;
 const LONGEST_BACKOFF_MS = 300_000;
 /** One that ran for so long has earned another try at once. */
-const FORGIVEN_AFTER_MS = 600_000;
-
-/** The status of a container that somebody ended: SIGKILL, by the shell's reckoning. */
-const KILLED = 137;
+export const FORGIVEN_AFTER_MS = 600_000;
 
 /** What the containers of the Pod do now, after everything that could begin has begun. */
 export function advance(pod: Pod, runner: PodRunner, now: Date): Containers {
@@ -75,7 +72,7 @@ class Advance {
     const haveEnded = areInitialized ? main.every((each) => this.#isOver(each, "main")) : init.some(this.#hasFailed);
     if (!haveEnded) return { init, main, ephemeral, areInitialized, haveEnded, after: this.#after };
     // Nothing keeps a Pod alive but its containers proper: what ran beside them ends with them.
-    const end = (each: ContainerStatus) => (each.state?.running ? ended(each, 0, this.#now) : each);
+    const end = (each: ContainerStatus) => (each.state?.running ? ended(each, { exitCode: 0 }, this.#now) : each);
     return { init: init.map(end), main, ephemeral: ephemeral.map(end), areInitialized, haveEnded, after: undefined };
   }
 
@@ -86,15 +83,17 @@ class Advance {
     let status = reported;
     for (;;) {
       let sight: Sight;
-      if (status.state?.running && !isReplaced(status, container, role)) {
-        sight = this.#runner.look(run(status.restartCount), status);
+      if (status.state?.running) {
+        const current = run(status.restartCount);
+        const isOutdated = isReplaced(status, container, role);
+        sight = isOutdated ? this.#runner.end(current, status) : this.#runner.look(current, status);
         status = shown(status, sight, role);
       } else {
-        if (status.state?.running) status = ended(status, KILLED, this.#now);
         const last = status.state?.terminated ?? status.lastState?.terminated;
         if (status.state?.terminated && this.#isOver(status, role)) return status;
-        const wait = last && status.image === container.image ? backoffLeft(status, last, this.#now) : 0;
-        if (wait > 0) return this.#backedOff(status, container, wait);
+        const strikes = this.#runner.strikes(this.#pod, status);
+        const wait = last && status.image === container.image ? backoffLeft(strikes, last, this.#now) : 0;
+        if (wait > 0) return this.#backedOff(status, container, { strikes, wait });
         const attempt = last ? status.restartCount + 1 : status.restartCount;
         sight = this.#runner.start(run(attempt), status);
         const restarted = { ...status, lastState: last ? { terminated: last } : {}, image: container.image ?? "" };
@@ -110,10 +109,14 @@ class Advance {
     }
   }
 
-  #backedOff(status: ContainerStatus, container: Container, wait: number): ContainerStatus {
+  #backedOff(
+    status: ContainerStatus,
+    container: Container,
+    { strikes, wait }: { strikes: number; wait: number },
+  ): ContainerStatus {
     this.#wakeIn(wait);
     const { name, namespace, uid } = this.#pod.metadata;
-    const seconds = backoff(status.restartCount) / 1000;
+    const seconds = backoff(strikes) / 1000;
     const last = status.state?.terminated ?? status.lastState?.terminated;
     return {
       ...status,
@@ -190,7 +193,8 @@ function fresh({ name, image = "" }: Container, reason: string): ContainerStatus
 function shown(status: ContainerStatus, sight: Sight, role: Role): ContainerStatus {
   if (sight.is === "waiting") {
     const { reason, message } = sight;
-    return { ...status, ready: false, started: false, state: { waiting: { reason, message } } };
+    const waiting = { reason, ...(message !== undefined && { message }) };
+    return { ...status, ready: false, started: false, state: { waiting } };
   }
   const { containerID, imageID, since } = sight;
   const startedAt = timestamp(since);
@@ -199,11 +203,15 @@ function shown(status: ContainerStatus, sight: Sight, role: Role): ContainerStat
     return { ...status, containerID, imageID, ready, started: role !== "init", state: { running: { startedAt } } };
   }
   const running = { ...status, containerID, imageID, state: { running: { startedAt } } };
-  return { ...ended(running, sight.exitCode, sight.at), ready: role === "init" && sight.exitCode === 0 };
+  return { ...ended(running, sight, sight.at), ready: role === "init" && sight.exitCode === 0 };
 }
 
-/** The status of a container that ran until now and was ended with this code. */
-export function ended(status: ContainerStatus, exitCode: number, at: Date): ContainerStatus {
+/** The status of a container that ran until now and ended so. */
+export function ended(
+  status: ContainerStatus,
+  { exitCode, reason, message }: Pick<Ended, "exitCode" | "reason" | "message">,
+  at: Date,
+): ContainerStatus {
   const startedAt = status.state?.running?.startedAt;
   return {
     ...status,
@@ -212,7 +220,8 @@ export function ended(status: ContainerStatus, exitCode: number, at: Date): Cont
     state: {
       terminated: {
         exitCode,
-        reason: exitCode === 0 ? "Completed" : "Error",
+        reason: reason ?? (exitCode === 0 ? "Completed" : "Error"),
+        ...(message !== undefined && { message }),
         ...(startedAt !== undefined && { startedAt }),
         finishedAt: timestamp(at),
         ...(status.containerID !== undefined && { containerID: status.containerID }),
@@ -227,14 +236,14 @@ function backoff(restarts: number): number {
 }
 
 function backoffLeft(
-  { restartCount }: ContainerStatus,
+  strikes: number,
   { startedAt = "", finishedAt = "" }: { startedAt?: string; finishedAt?: string },
   now: Date,
 ): number {
   const end = Date.parse(finishedAt);
   const begin = Date.parse(startedAt);
   if (Number.isNaN(end) || end - begin > FORGIVEN_AFTER_MS) return 0;
-  return end + backoff(restartCount) - now.getTime();
+  return end + backoff(strikes) - now.getTime();
 }
 
 /** `10s`, `1m20s`, `5m0s`, as programs look for it in messages. */

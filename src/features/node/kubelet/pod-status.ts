@@ -32,7 +32,8 @@ export function nextTurn(pod: Pod, place: Place, runner: PodRunner, now: Date): 
     const status = endedStatus(pod, place, () => KILLED, now, "Failed");
     return { status: { ...status, reason: DEADLINE_EXCEEDED, message: DEADLINE_MESSAGE }, after: undefined };
   }
-  const containers = advance(pod, runner, now);
+  // Where it is, a container may want to know from its variables.
+  const containers = advance({ ...pod, status: { ...pod.status, ...addressesOf(place) } }, runner, now);
   const phase = phaseOf(pod, containers);
   const wishes = [containers.after, containers.haveEnded ? undefined : left].filter((ms) => ms !== undefined);
   return {
@@ -50,7 +51,7 @@ export function endedStatus(
   forced?: PodPhase,
 ): PodStatus {
   const end = (statuses: readonly ContainerStatus[] = []) =>
-    statuses.map((each) => (each.state?.running ? ended(each, exitCode(each.name), now) : each));
+    statuses.map((each) => (each.state?.running ? ended(each, { exitCode: exitCode(each.name) }, now) : each));
   const { initContainerStatuses, containerStatuses = [], ephemeralContainerStatuses } = pod.status ?? {};
   const init = end(initContainerStatuses);
   const main = end(containerStatuses);
@@ -82,7 +83,7 @@ function phaseOf({ spec }: Pod, { init, main, areInitialized, haveEnded }: Conta
 
 function statusOf(
   pod: Pod,
-  { hostIP, podIP }: Place,
+  place: Place,
   situation: Pick<Containers, "init" | "main" | "ephemeral" | "areInitialized"> & { phase: PodPhase },
   now: Date,
 ): PodStatus {
@@ -93,13 +94,14 @@ function statusOf(
     ...(generation !== undefined && { observedGeneration: generation }),
     phase,
     conditions: podConditions(pod, situation, now),
-    hostIP,
-    hostIPs: [{ ip: hostIP }],
-    podIP,
-    podIPs: [{ ip: podIP }],
+    ...addressesOf(place),
     startTime: pod.status?.startTime ?? timestamp(now),
     ...(init.length > 0 && { initContainerStatuses: [...init] }),
     containerStatuses: [...main],
     ...(ephemeral.length > 0 && { ephemeralContainerStatuses: [...ephemeral] }),
   };
+}
+
+function addressesOf({ hostIP, podIP }: Place): Required<Pick<PodStatus, "hostIP" | "hostIPs" | "podIP" | "podIPs">> {
+  return { hostIP, hostIPs: [{ ip: hostIP }], podIP, podIPs: [{ ip: podIP }] };
 }

@@ -81,6 +81,7 @@ export function podsController({ cluster, nodes, hostIP, runner, teller, clock }
     const { status, after } = nextTurn(pod, place, runner, clock.now());
     await write(pod, status);
     for (const telling of happenings(pod, status)) tellerOf(pod).tell(pod, telling);
+    if (isTerminal(status.phase)) runner.finish(pod);
     return after === undefined ? done : again(after);
   }
 

@@ -23,7 +23,7 @@ export interface Waiting {
   readonly is: "waiting";
   /** One word in CamelCase that programs may look for. */
   readonly reason: string;
-  readonly message: string;
+  readonly message?: string;
   readonly after?: number;
 }
 
@@ -37,6 +37,9 @@ export interface Ended extends RunIdentity {
   readonly is: "ended";
   readonly at: Date;
   readonly exitCode: number;
+  /** `Completed` or `Error`, by the exit code, unless told. */
+  readonly reason?: string;
+  readonly message?: string;
 }
 
 interface RunIdentity {
@@ -57,6 +60,12 @@ export interface LogLine {
   readonly text: string;
 }
 
+/** Which of a container's runs is meant. */
+export interface RunReference {
+  readonly began: Date;
+  readonly containerID: string;
+}
+
 /** What one run of a container wrote. */
 export interface ContainerLog {
   /** So far, oldest first. */
@@ -70,12 +79,18 @@ export interface PodRunner {
   start(run: Run, before: ContainerStatus): Sight;
   /** What has become of a run that was reported as running; after a restart of the node it may not know of it. */
   look(run: Run, reported: ContainerStatus): Sight;
-  /** Ends all that runs of a Pod. Asked again until it has. */
+  /** Ends a run, because its container shall run another image. Asked again until it has ended. */
+  end(run: Run, reported: ContainerStatus): Running | Ended;
+  /** As how many restarts in a row the next one counts, for the time that the container waits before it. */
+  strikes(pod: Pod, reported: ContainerStatus): number;
+  /** Ends all that runs of a Pod which was deleted. Asked again until it has. */
   stop(pod: Pod): Stopping;
-  /** The Pod is over: nothing more will be asked about it. */
+  /** The Pod has succeeded or failed: what still runs of it is to end. Its logs stay. */
+  finish(pod: Pod): void;
+  /** The Pod is gone: nothing more will be asked about it. */
   forget(pod: Pod): void;
-  /** Of the run that began at this time: the current one, or the one before it. */
-  log(pod: Pod, container: Container, began: Date): ContainerLog;
+  /** Of the current run of a container, or of the one before it. */
+  log(pod: Pod, container: Container, run: RunReference): ContainerLog;
   /** Tells the key of a Pod of which something changed that neither the Pod nor time could tell. The answer ends it. */
   onChange(listener: (podKey: string) => void): () => void;
 }

@@ -1,11 +1,10 @@
 /** Which run of a container a log is asked of, or why there is none. */
 import type { Container, ContainerStatus, Pod } from "#api/core";
+import type { RunReference } from "../kubelet/runner.ts";
 
-export interface LoggedRun {
-  readonly began: Date;
+export interface LoggedRun extends RunReference {
   /** Whether lines may still come. */
   readonly isRunning: boolean;
-  readonly containerID: string;
 }
 
 export function containerOf({ spec }: Pod, name: string): Container | undefined {

@@ -115,7 +115,8 @@ class NodeServer {
     try {
       const until = AbortSignal.any([over.signal, signal]);
       const follow = options.follow && run.isRunning;
-      for await (const piece of logText(runner.log(pod, container, run.began), { ...options, follow }, until)) {
+      for await (const piece of logText(runner.log(pod, container, run), { ...options, follow }, until)) {
+        if (response.destroyed) break; // whoever asked has gone
         if (!response.write(piece)) await drained(response);
       }
     } finally {
@@ -150,7 +151,8 @@ const NOT_SERVED: Status = {
   metadata: {},
   status: "Failure",
   reason: "NotImplemented",
-  message: "this node simulates its Pods: nothing runs in them to execute, attach or forward to",
+  message:
+    "this node has no containers to execute in, to attach or to forward to: its Pods are simulated, or programs of the node itself",
   code: 501,
 };
 
@@ -165,6 +167,7 @@ function readOptions(query: URLSearchParams, now: Date) {
 
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
+    if (response.destroyed) return resolve();
     response.once("drain", resolve);
     response.once("close", resolve);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isMissing, isPause, repositoryOf } from "./image.ts";
+import { imageIdOf, isMissing, isPause } from "./image.ts";
 
 describe("images by their names", () => {
   it.each([
@@ -26,7 +26,9 @@ describe("images by their names", () => {
     expect(isPause(image)).toBe(expected);
   });
 
-  it("have a repository to put a digest behind", () => {
-    expect(repositoryOf("registry.example:5000/team/app:1@sha256:abc")).toBe("registry.example:5000/team/app");
+  it("are told apart by a digest behind their repository", () => {
+    const id = imageIdOf("registry.example:5000/team/app:1");
+    expect(id).toMatch(/^registry\.example:5000\/team\/app@sha256:[0-9a-f]{64}$/);
+    expect(imageIdOf("registry.example:5000/team/app:2")).not.toBe(id);
   });
 });

@@ -1,4 +1,5 @@
 /** What the name of an image tells about it; nothing is ever pulled. */
+import { createHash } from "node:crypto";
 
 /** Parts of a name that stand for an image that nobody has. */
 const MISSING: ReadonlySet<string> = new Set(["non-existent", "invalid"]);
@@ -32,7 +33,8 @@ export function isPause(image: string): boolean {
   return partsOf(image).path.at(-1) === "pause";
 }
 
-/** The name without its tag, to put a digest behind. */
-export function repositoryOf(image: string): string {
-  return partsOf(image).path.join("/");
+/** By which a status tells the image that runs: its name without the tag, and a digest. */
+export function imageIdOf(image: string): string {
+  const repository = partsOf(image).path.join("/");
+  return `${repository}@sha256:${createHash("sha256").update(image).digest("hex")}`;
 }

@@ -6,9 +6,9 @@ import { createHash } from "node:crypto";
 import type { Container, ContainerStatus, Pod } from "#api/core";
 import type { Clock } from "#lib/clock";
 import { controllerOf } from "#lib/meta";
-import type { ContainerLog, LogLine, PodRunner, Run, Sight, Stopping } from "../kubelet/runner.ts";
+import type { ContainerLog, Ended, LogLine, PodRunner, Run, RunReference, Sight, Stopping } from "../kubelet/runner.ts";
 import { AT_ONCE, type Ending, endingOf, NEVER } from "./command.ts";
-import { isMissing, isPause, repositoryOf } from "./image.ts";
+import { imageIdOf, isMissing, isPause } from "./image.ts";
 import { wishesOf } from "./wishes.ts";
 
 /** By this prefix of a container's id programs can tell that nothing runs. */
@@ -21,8 +21,9 @@ const PULL_RETRY_MS = 1000;
 /** How long a deleted Pod takes to end, if it is given so much time. */
 const PARTING_MS = 1000;
 const DEFAULT_GRACE_SECONDS = 30;
-/** SIGTERM, by the shell's reckoning. */
+/** SIGTERM and SIGKILL, by the shell's reckoning. */
 const TERMINATED = 143;
+const KILLED = 137;
 
 export class SimulatedPods implements PodRunner {
   readonly #clock: Clock;
@@ -54,6 +55,16 @@ export class SimulatedPods implements PodRunner {
     return this.#sight(run, new Date(exact ?? (Number.isNaN(told) ? now : told)), now);
   }
 
+  end(_run: Run, { containerID = "", imageID, state }: ContainerStatus): Ended {
+    const at = this.#clock.now();
+    const since = new Date(state?.running?.startedAt ?? at);
+    return { is: "ended", since, at, exitCode: KILLED, containerID, imageID };
+  }
+
+  strikes(_pod: Pod, { restartCount }: ContainerStatus): number {
+    return restartCount;
+  }
+
   stop(pod: Pod): Stopping {
     const grace = (pod.metadata.deletionGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1000;
     const now = this.#clock.now();
@@ -65,11 +76,15 @@ export class SimulatedPods implements PodRunner {
     return { is: "stopped", exitCode: () => exitCode };
   }
 
+  finish(pod: Pod): void {
+    this.forget(pod);
+  }
+
   forget({ metadata: { uid = "" } }: Pod): void {
     this.#moments.delete(uid);
   }
 
-  log({ metadata: { namespace, name } }: Pod, container: Container, began: Date): ContainerLog {
+  log({ metadata: { namespace, name } }: Pod, container: Container, { began }: RunReference): ContainerLog {
     const text = `simulated by Capstan: container ${container.name} (image ${container.image}) of Pod ${namespace}/${name} does not really run and writes no more than this line`;
     return { written: [{ time: began, text }], follow: silence };
   }
@@ -142,10 +157,6 @@ function endingOfImage(pod: Pod, image: string, role: Run["role"]): Ending {
 /** The same for the same run, however often it is asked for. */
 function containerIdOf({ pod, container, attempt }: Run): string {
   return `${SIMULATED}${sha256(`${pod.metadata.uid} ${container.name} ${attempt}`)}`;
-}
-
-function imageIdOf(image: string): string {
-  return `${repositoryOf(image)}@sha256:${sha256(image)}`;
 }
 
 function sha256(text: string): string {
