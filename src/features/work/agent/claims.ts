@@ -1,0 +1,67 @@
+/**
+ * Works that want the same object. All of them own it, but only one can say how it looks: the oldest. Otherwise each would
+ * mend what the other has mended, for ever.
+ */
+import type { DynamicObject } from "#api/meta";
+import { type ManifestWork, type UpdateStrategy, WORK_FIELD_MANAGER, WorkCondition } from "#api/work";
+import { identityOf, idOf } from "#kube";
+import { isTrue } from "#lib/conditions";
+import { equal } from "#lib/json";
+import { isDeleting } from "#lib/meta";
+
+/** One work's wish for an object. */
+export interface Claim {
+  readonly work: ManifestWork;
+  readonly object: DynamicObject;
+  readonly updateStrategy: UpdateStrategy | undefined;
+}
+
+/** Which objects a work has manifests of. */
+export function objectsOf({ spec }: ManifestWork): string[] {
+  return [...new Set((spec?.workload?.manifests ?? []).flatMap((object) => identityIn(object) ?? []))];
+}
+
+/** Undefined for what is no object. Where no namespace is named, the object is in `default`, or has none. */
+export function identityIn(object: DynamicObject): string | undefined {
+  const { apiVersion, kind, metadata } = (object ?? {}) as Partial<DynamicObject>;
+  if (!apiVersion || !kind || !metadata?.name) return undefined;
+  const { namespace, ...id } = idOf(object);
+  return identityOf({ ...id, ...(namespace && namespace !== "default" && { namespace }) });
+}
+
+/** The older work that decides how the object looks; undefined when it is this one, or both can have their way. */
+export function deciderOf(own: Claim, others: readonly Claim[]): ManifestWork | undefined {
+  if (!writes(own)) return undefined;
+  const [oldest] = [own, ...others.filter(({ work }) => isInForce(work)).filter(writes)].sort(byAge);
+  if (!oldest || oldest === own || areAtPeace(own, oldest)) return undefined;
+  return oldest.work;
+}
+
+/** A work that goes, or is finished, changes nothing any more. */
+function isInForce(work: ManifestWork): boolean {
+  return !isDeleting(work) && !isTrue(work.status?.conditions, WorkCondition.Complete);
+}
+
+function writes({ updateStrategy }: Claim): boolean {
+  const type = updateStrategy?.type ?? "Update";
+  return type === "Update" || type === "ServerSideApply";
+}
+
+/** They want the same, or the server keeps their fields apart and refuses what overlaps. */
+function areAtPeace(a: Claim, b: Claim): boolean {
+  if (equal(a.object, b.object) && equal(a.updateStrategy, b.updateStrategy)) return true;
+  const [left, right] = [applierOf(a), applierOf(b)];
+  return left !== undefined && right !== undefined && left !== right;
+}
+
+/** Who applies on the server without taking fields from others; undefined where fields are simply written. */
+function applierOf({ updateStrategy }: Claim): string | undefined {
+  if (updateStrategy?.type !== "ServerSideApply") return undefined;
+  const { force = false, fieldManager = WORK_FIELD_MANAGER } = updateStrategy.serverSideApply ?? {};
+  return force ? undefined : fieldManager;
+}
+
+function byAge({ work: a }: Claim, { work: b }: Claim): number {
+  const order = ({ metadata }: ManifestWork) => `${metadata.creationTimestamp ?? ""}|${metadata.name}`;
+  return order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0;
+}

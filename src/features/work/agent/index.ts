@@ -1,0 +1,7 @@
+/** The spoke's half of work: applies what the hub's ManifestWorks say, keeps it so, reports, and takes it away again. */
+export {
+  runWorkAgent,
+  type WorkAgentControllersOptions,
+  type WorkAgentOptions,
+  workAgentControllers,
+} from "./work-agent.ts";

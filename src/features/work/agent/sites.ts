@@ -1,0 +1,95 @@
+/** What the agent keeps in memory about each work: its engine, what it follows on the spoke, and how it fared. */
+
+import type { KubeObject } from "#api/meta";
+import { WORK_FIELD_MANAGER } from "#api/work";
+import { type ApplyEngine, createApplyEngine, Kinds } from "#kube";
+import type { Clock } from "#lib/clock";
+import type { Logger } from "#lib/log";
+import type { Cluster, Trigger } from "#runtime";
+import { Contention } from "./contention.ts";
+import { Followed, type Target } from "./followed.ts";
+
+export interface Site {
+  readonly engine: ApplyEngine;
+  readonly contention: Contention;
+  /** By object, the generation of the work in which it was last in place. */
+  readonly inPlace: Map<string, number>;
+  /** What has left the work and is not gone yet. */
+  going: readonly Target[];
+  /** How often in a row something of this generation could not be done. */
+  failures: number;
+  generation: number | undefined;
+  /** The version of the work that our last report made of it; hearing of it is no news. */
+  reported: string | undefined;
+}
+
+export interface SitesOptions {
+  readonly spoke: Cluster;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export class Sites {
+  readonly kinds: Kinds;
+  readonly followed: Followed;
+  readonly #options: SitesOptions;
+  readonly #sites = new Map<string, Site>();
+  #enqueue: (name: string) => void = () => {};
+
+  constructor(options: SitesOptions) {
+    const { spoke, clock, log } = options;
+    this.#options = options;
+    this.kinds = new Kinds(spoke.client);
+    this.followed = new Followed({ client: spoke.client, clock, log, onChange: (name) => this.#enqueue(name) });
+  }
+
+  /** Asks for every work of which something on the spoke has changed. */
+  readonly trigger: Trigger<string> = {
+    subscribe: (enqueue) => {
+      this.#enqueue = enqueue;
+      return () => {
+        this.#enqueue = () => {};
+        this.followed.close();
+        this.#sites.clear();
+      };
+    },
+  };
+
+  of(name: string, generation: number | undefined): Site {
+    const known = this.#sites.get(name);
+    if (known) {
+      if (known.generation !== generation) known.failures = 0;
+      known.generation = generation;
+      return known;
+    }
+    const { spoke, clock } = this.#options;
+    const site: Site = {
+      engine: createApplyEngine({
+        client: spoke.client,
+        fieldManager: WORK_FIELD_MANAGER,
+        clock,
+        kinds: this.kinds,
+        cacheOf: this.followed.cachesOf(name),
+      }),
+      contention: new Contention(clock),
+      inPlace: new Map(),
+      going: [],
+      failures: 0,
+      generation,
+      reported: undefined,
+    };
+    this.#sites.set(name, site);
+    return site;
+  }
+
+  /** Whether this state of the work is what we have made of it ourselves. */
+  isOwnReport({ metadata }: KubeObject): boolean {
+    const { name, resourceVersion } = metadata;
+    return resourceVersion !== undefined && this.#sites.get(name)?.reported === resourceVersion;
+  }
+
+  leave(name: string): void {
+    this.followed.release(name);
+    this.#sites.delete(name);
+  }
+}

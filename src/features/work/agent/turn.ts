@@ -1,0 +1,302 @@
+/** One look at one work: what it wants is applied, what it no longer wants removed, and both is recorded and reported. */
+import { CustomResourceDefinition } from "#api/apiextensions";
+import type { DynamicObject } from "#api/meta";
+import {
+  AppliedManifestWork,
+  type AppliedResource,
+  type ManifestCondition,
+  ManifestWork,
+  WorkCondition,
+} from "#api/work";
+import { identityOf, isKubeError, type ObjectReport } from "#kube";
+import type { Clock } from "#lib/clock";
+import { findCondition, isTrue } from "#lib/conditions";
+import { equal } from "#lib/json";
+import { backoffDelay } from "#lib/queue";
+import { again, type Cluster, done, type EventRecorder, type Outcome, type ReconcileContext } from "#runtime";
+import { ownerOf, resourceKey, resourceOf, sorted } from "./applied-work.ts";
+import type { Access } from "./executor.ts";
+import type { FeedbackOptions } from "./feedback.ts";
+import { contested, sharedWith } from "./hindrances.ts";
+import { finishedPieces, isWritten, metaOf, type Piece, piecesOf, targetOf, wishFor } from "./pieces.ts";
+import { AppliedReason } from "./reasons.ts";
+import { type Removal, remove } from "./removal.ts";
+import type { Site, Sites } from "./sites.ts";
+import { type Finding, workStatus } from "./status.ts";
+
+export interface TurnOptions {
+  readonly hub: Cluster;
+  readonly spoke: Cluster;
+  readonly sites: Sites;
+  readonly access: Access;
+  readonly feedback?: FeedbackOptions;
+  readonly clock: Clock;
+  /** Tells whoever looks after the work, on the hub. */
+  readonly recorder: EventRecorder;
+  /** The works that have a manifest of the object. */
+  readonly worksFor: (identity: string) => readonly ManifestWork[];
+}
+
+/** A definition of the work itself is waited for so long before its objects are tried. */
+const DEFINITION_PATIENCE = 10_000;
+/** What could not be done is tried again so often, though nothing tells that it might work now. */
+const RETRY = { base: 1_000, cap: 60_000 };
+/** What may not be watched is asked for, as often as upstream's agent does. */
+const POLL = 10_000;
+/** What is being removed is watched; this is for what the watch may have missed. */
+const REMOVAL_LOOK = 30_000;
+const SOON = 100;
+
+export class Turn {
+  readonly #options: TurnOptions;
+  readonly #work: ManifestWork;
+  readonly #site: Site;
+  readonly #context: ReconcileContext;
+  #record: AppliedManifestWork;
+
+  constructor(options: TurnOptions, work: ManifestWork, record: AppliedManifestWork, context: ReconcileContext) {
+    this.#options = options;
+    this.#work = work;
+    this.#record = record;
+    this.#site = options.sites.of(work.metadata.name, work.metadata.generation);
+    this.#context = context;
+  }
+
+  async run(): Promise<Outcome> {
+    const { hub, clock, feedback } = this.#options;
+    const { signal } = this.#context;
+    const isFinished = isTrue(this.#work.status?.conditions, WorkCondition.Complete);
+    const former = this.#record.status?.appliedResources ?? [];
+
+    const pieces = await this.#pieces(isFinished);
+    if (!isFinished) await this.#recordAhead(pieces.list);
+    const owner = ownerOf(this.#record);
+    const wishes = pieces.list.map((piece) => wishFor(piece, owner));
+    const patience = pieces.list.some(({ object }) => object.kind === CustomResourceDefinition.kind)
+      ? DEFINITION_PATIENCE
+      : 0;
+    const { objects } = await this.#site.engine.apply({ wishes }, { signal, patience });
+    if (signal.aborted) return done; // half of it would be reported as failed
+    this.#noteMends(pieces.list, objects);
+
+    const seen = isFinished ? pieces.list : await this.#served(pieces.list);
+    const findings = await this.#findings(seen, objects, pieces.deciders);
+    const removal = isFinished ? NOTHING_REMOVED : await this.#removed(seen, former);
+    this.#site.going = removal.targets;
+    this.#follow(seen);
+    if (!isFinished) await this.#recordAll(seen, findings, former, removal);
+
+    const status = workStatus(this.#work, findings, { now: clock.now(), ...(feedback && { feedback }) });
+    const reported = await hub.commit(ManifestWork, this.#work, { ...this.#work, status });
+    this.#site.reported = reported.metadata.resourceVersion;
+    this.#tellFailures(status.resourceStatus?.manifests ?? []);
+    return this.#outcome(seen, findings, removal);
+  }
+
+  /** A hub that was built anew knows the work, but has yet to hear what is there because of it. */
+  get #isReported(): boolean {
+    return findCondition(this.#work.status?.conditions, WorkCondition.Applied) !== undefined;
+  }
+
+  /** Each failure once: for as long as it stays the same, the status says it. */
+  #tellFailures(manifests: readonly ManifestCondition[]): void {
+    const known = new Set((this.#work.status?.resourceStatus?.manifests ?? []).map(failureIn));
+    for (const manifest of manifests) {
+      const note = failureIn(manifest);
+      if (note === undefined || known.has(note)) continue;
+      // The action keeps the manifests of one work apart: what agrees in all but the note is one Event.
+      const action = `ApplyManifest${manifest.resourceMeta.ordinal}`;
+      this.#options.recorder.tell(this.#work, { type: "Warning", reason: AppliedReason.manifestFailed, action, note });
+    }
+  }
+
+  get #name(): string {
+    return this.#work.metadata.name;
+  }
+
+  #follow(pieces: readonly Piece[]): void {
+    const targets = pieces.flatMap((piece) => targetOf(piece) ?? []);
+    this.#options.sites.followed.hold(this.#name, [...targets, ...this.#site.going]);
+  }
+
+  /** The manifests, with what holds each of them back. */
+  async #pieces(isFinished: boolean): Promise<{ list: Piece[]; deciders: ReadonlyMap<number, string> }> {
+    const { sites, access } = this.#options;
+    const { signal } = this.#context;
+    const read = isFinished ? finishedPieces : piecesOf;
+    const all = await read(this.#work, { kinds: sites.kinds, signal });
+    this.#follow(all);
+    await sites.followed.settle(this.#name, signal);
+    if (isFinished) return { list: all, deciders: new Map() };
+
+    const { pieces, deciders } = sharedWith(this.#work, all, this.#options.worksFor);
+    const allowed = await access.checked(this.#work, pieces, signal);
+    return { list: await contested(allowed, this.#site, ownerOf(this.#record)), deciders };
+  }
+
+  /** So that an object that is created now and never heard of again, because the agent dies, is not forgotten. */
+  async #recordAhead(pieces: readonly Piece[]): Promise<void> {
+    const known = this.#record.status?.appliedResources ?? [];
+    const keys = new Set(known.map(resourceKey));
+    const coming = pieces
+      .filter(isWritten)
+      .flatMap(({ kind, id }) => (kind && id ? resourceOf(kind, id) : []))
+      .filter((resource) => !keys.has(resourceKey(resource)));
+    if (coming.length > 0) await this.#writeRecord([...known, ...coming]);
+  }
+
+  async #writeRecord(resources: readonly AppliedResource[]): Promise<void> {
+    const appliedResources = sorted(resources);
+    const status = { ...this.#record.status, appliedResources };
+    this.#record = await this.#options.spoke.commit(AppliedManifestWork, this.#record, { ...this.#record, status });
+  }
+
+  /** Whatever had to be written again although it was in place has been changed by somebody. */
+  #noteMends(pieces: readonly Piece[], objects: readonly ObjectReport[]): void {
+    const generation = this.#work.metadata.generation ?? 0;
+    for (const piece of pieces) {
+      const report = objects[piece.ordinal];
+      if (!report || !piece.id || !isWritten(piece)) continue;
+      const identity = identityOf(piece.id);
+      const isRewritten = report.action === "updated" || report.action === "created";
+      if (isRewritten && this.#site.inPlace.get(identity) === generation) this.#site.contention.mended(identity);
+      if (isRewritten) this.#context.log.info(`${report.action} for the work`, { object: identity });
+      if (isDone(report)) this.#site.inPlace.set(identity, generation);
+    }
+  }
+
+  /** Kinds that the work itself has brought are known only now. */
+  async #served(pieces: readonly Piece[]): Promise<readonly Piece[]> {
+    if (pieces.every(({ kind }) => kind)) return pieces;
+    const { sites } = this.#options;
+    const known = await piecesOf(this.#work, { kinds: sites.kinds, signal: this.#context.signal });
+    return pieces.map((piece) => (piece.kind ? piece : (known[piece.ordinal] ?? piece)));
+  }
+
+  #findings(
+    pieces: readonly Piece[],
+    objects: readonly ObjectReport[],
+    deciders: ReadonlyMap<number, string>,
+  ): Promise<Finding[]> {
+    return Promise.all(
+      pieces.map(async (piece) => ({
+        meta: metaOf(piece),
+        kind: piece.kind,
+        config: piece.config,
+        isFrozen: piece.isFrozen,
+        applied: appliedClaim(piece, objects[piece.ordinal], deciders.get(piece.ordinal)),
+        live: await this.#live(piece, objects[piece.ordinal]),
+      })),
+    );
+  }
+
+  async #live(piece: Piece, report: ObjectReport | undefined): Promise<Finding["live"]> {
+    if (piece.hindrance?.isHidden) return "absent";
+    if (report?.live) return report.live;
+    const target = targetOf(piece);
+    if (!target) return "absent";
+    try {
+      return (await this.#options.sites.followed.find(target, this.#context.signal)) ?? "absent";
+    } catch (error) {
+      if (!isKubeError(error)) throw error;
+      return { unreadable: error.status?.message || error.message };
+    }
+  }
+
+  /** Takes away what has left the work, if it is sure which objects those are. */
+  async #removed(pieces: readonly Piece[], former: readonly AppliedResource[]): Promise<Removal> {
+    const departed = departedFrom(pieces, former);
+    if (departed.length === 0) return NOTHING_REMOVED;
+    // A manifest that cannot be placed may be any of those that seem to have left.
+    const isPlaced = pieces.every(({ kind }) => kind);
+    if (!this.#isReported || !isPlaced) return { remaining: departed, targets: [], problems: [] };
+    const { kinds } = this.#options.sites;
+    const { engine } = this.#site;
+    return remove(departed, { engine, kinds, owner: ownerOf(this.#record), signal: this.#context.signal });
+  }
+
+  /** Lists what there is because of the work, and what is on its way out. */
+  async #recordAll(
+    pieces: readonly Piece[],
+    findings: readonly Finding[],
+    former: readonly AppliedResource[],
+    { remaining }: Removal,
+  ): Promise<void> {
+    const known = new Map(former.map((resource) => [resourceKey(resource), resource]));
+    const tried = new Set(pieces.filter(isWritten).map(({ ordinal }) => ordinal));
+    const current = pieces.flatMap(({ kind, id, ordinal }) => {
+      if (!kind || !id) return [];
+      const resource = resourceOf(kind, id);
+      const live = findings[ordinal]?.live;
+      // What is tried again stays listed: an attempt whose answer got lost may have left it there.
+      if (live === undefined || live === "absent") return tried.has(ordinal) ? resource : [];
+      // Whoever cannot look keeps what was known.
+      if ("unreadable" in live) return known.get(resourceKey(resource)) ?? resource;
+      return resourceOf(kind, id, (live as DynamicObject).metadata.uid);
+    });
+    const wanted = sorted([...remaining, ...current]);
+    if (!equal(wanted, this.#record.status?.appliedResources ?? [])) await this.#writeRecord(wanted);
+  }
+
+  #outcome(pieces: readonly Piece[], findings: readonly Finding[], removal: Removal): Outcome {
+    const { sites } = this.#options;
+    const isRefused = findings.some(({ applied }, at) => applied?.status === "False" && !pieces[at]?.hindrance);
+    const isUnreadable = findings.some(({ live }) => typeof live === "object" && "unreadable" in live);
+    const hasFailed = isRefused || isUnreadable || removal.problems.length > 0;
+    if (removal.problems.length > 0) {
+      this.#context.log.warn("what has left the work cannot be removed", { because: removal.problems.join("; ") });
+    }
+    const pauses = [
+      ...(hasFailed ? [backoffDelay(RETRY, this.#site.failures++)] : []),
+      ...pieces.flatMap(({ hindrance }) => hindrance?.retryIn ?? []),
+      ...(sites.followed.isFollowing(this.#name) ? [] : [POLL]),
+      ...(removal.remaining.length > 0 ? [this.#isReported ? REMOVAL_LOOK : SOON] : []),
+    ];
+    if (!hasFailed) this.#site.failures = 0;
+    return pauses.length > 0 ? again(Math.min(...pauses)) : done;
+  }
+}
+
+const NOTHING_REMOVED: Removal = { remaining: [], targets: [], problems: [] };
+
+function failureIn({ resourceMeta, conditions }: ManifestCondition): string | undefined {
+  const applied = findCondition(conditions, WorkCondition.Applied);
+  if (applied?.status !== "False") return undefined;
+  const { kind = "object", namespace, name = "" } = resourceMeta;
+  return `${kind} ${namespace ? `${namespace}/` : ""}${name}: ${applied.message}`;
+}
+
+function departedFrom(pieces: readonly Piece[], former: readonly AppliedResource[]): AppliedResource[] {
+  const current = new Set(pieces.flatMap(({ kind, id }) => (kind && id ? resourceKey(resourceOf(kind, id)) : [])));
+  return former.filter((resource) => !current.has(resourceKey(resource)));
+}
+
+function isDone({ action }: ObjectReport): boolean {
+  return action === "created" || action === "updated" || action === "unchanged" || action === "skipped";
+}
+
+function appliedClaim(piece: Piece, report: ObjectReport | undefined, decider: string | undefined): Finding["applied"] {
+  if (piece.isFrozen) return undefined;
+  if (piece.hindrance) return { status: "False", ...only(piece.hindrance) };
+  if (report && isDone(report)) {
+    if (decider === undefined) {
+      return { status: "True", reason: AppliedReason.manifestComplete, message: "Apply manifest complete" };
+    }
+    return failed(
+      `ManifestWork ${decider} is older, has this object too and wants it otherwise; change one of the two`,
+    );
+  }
+  if (report?.reason === "UnknownKind") {
+    const { kind } = piece.object;
+    return failed(`the server doesn't have a resource type "${kind}"; install its CustomResourceDefinition first`);
+  }
+  return failed(report?.message ?? "it was not tried");
+}
+
+function only({ reason, message }: { reason: string; message: string }) {
+  return { reason, message };
+}
+
+function failed(why: string): NonNullable<Finding["applied"]> {
+  return { status: "False", reason: AppliedReason.manifestFailed, message: `Failed to apply manifest: ${why}` };
+}

@@ -1,0 +1,56 @@
+/** One spoke's work, from the first look at its works on the hub until the agent is told to stop. */
+import type { Clock } from "#lib/clock";
+import type { Logger } from "#lib/log";
+import { type Cluster, type Controller, createEventRecorder, type EventRecorder, runControllers } from "#runtime";
+import { appliedWorkController } from "./applied-work.controller.ts";
+import { hubSide } from "./applied-work.ts";
+import { Access } from "./executor.ts";
+import type { FeedbackOptions } from "./feedback.ts";
+import { Sites } from "./sites.ts";
+import { workController } from "./work.controller.ts";
+
+export interface WorkAgentControllersOptions {
+  /** As an agent of the cluster: it reads and writes the works of the cluster's namespace, and nothing else. */
+  readonly hub: Cluster;
+  /** The cluster that the works are for. The kind AppliedManifestWork must be installed. */
+  readonly spoke: Cluster;
+  readonly clusterName: string;
+  /** Tells the agents of a spoke apart; the hub's address stands for it unless told. */
+  readonly agentId?: string;
+  /** How much of an object feedback may repeat. */
+  readonly feedback?: FeedbackOptions;
+  /** Tells of failures, on the hub. */
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface WorkAgentOptions extends Omit<WorkAgentControllersOptions, "recorder"> {
+  readonly signal: AbortSignal;
+}
+
+/** Who tells, in Events. */
+const REPORTER = "work-agent";
+/** A spoke or a hub that comes back should not be waited for long. */
+const BACKOFF = { base: 100, cap: 30_000 };
+
+export function workAgentControllers(options: WorkAgentControllersOptions): Controller[] {
+  const { hub, spoke, clusterName, feedback, recorder, clock } = options;
+  const log = options.log.with({ component: "work-agent" });
+  const side = hubSide(hub.client.server, options.agentId);
+  const sites = new Sites({ spoke, clock, log });
+  const { kinds } = sites;
+  const access = new Access({ spoke, kinds, clock });
+  return [
+    workController({ hub, spoke, clusterName, side, sites, access, ...(feedback && { feedback }), recorder, clock }),
+    appliedWorkController({ spoke, side, kinds, clock, log }),
+  ];
+}
+
+/** Keeps the spoke as its works say until `signal` fires. The connections stay open: they are the caller's. */
+export async function runWorkAgent(options: WorkAgentOptions): Promise<void> {
+  const { hub, clock, log, signal } = options;
+  const recorder = createEventRecorder({ client: hub.client, controller: REPORTER, clock, log });
+  const controllers = workAgentControllers({ ...options, recorder });
+  await runControllers({ controllers, recorder, clock, log, backoff: BACKOFF, signal });
+}

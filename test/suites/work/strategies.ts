@@ -1,0 +1,219 @@
+/** How objects get to the spoke: every strategy, and works that want the same object. */
+import { describe, expect, it } from "vitest";
+import { ConfigMap } from "#api/core";
+import type { DynamicObject } from "#api/meta";
+import type { ManifestConfig, UpdateStrategy } from "#api/work";
+import { eventually } from "../../support/eventually.ts";
+import { configMap, manifestOf, type WorkStage } from "./stage.ts";
+
+const config = (namespace: string, name: string, updateStrategy: UpdateStrategy): ManifestConfig => ({
+  resourceIdentifier: { resource: "configmaps", namespace, name },
+  updateStrategy,
+});
+
+export function strategyCases(stage: () => WorkStage): void {
+  const existing = (namespace: string, name: string, data: Record<string, string>) =>
+    stage().spoke.client.create(ConfigMap, { metadata: { namespace, name }, data }, { fieldManager: "somebody" });
+
+  describe("CreateOnly", () => {
+    it("leaves alone what is there, and still owns it", async () => {
+      const namespace = await stage().namespace();
+      await existing(namespace, "a", { k: "theirs" });
+      const manifestConfigs = [config(namespace, "*", { type: "CreateOnly" })];
+      const name = await stage().work([configMap(namespace, "a"), configMap(namespace, "b")], { manifestConfigs });
+      await stage().untilReported(name, { applied: "True", available: "True" });
+      expect(await stage().dataOf(`${namespace}/a`)).toEqual({ k: "theirs" });
+      expect(await stage().dataOf(`${namespace}/b`)).toEqual({ k: "v" });
+      await stage().delete(name);
+      await stage().untilGone(name);
+      expect(await stage().exists(ConfigMap, `${namespace}/a`)).toBe(false);
+    });
+  });
+
+  describe("ReadOnly", () => {
+    it("never creates, changes or removes, and reports what others do", async () => {
+      const namespace = await stage().namespace();
+      const manifestConfigs: ManifestConfig[] = [
+        {
+          ...config(namespace, "a*", { type: "ReadOnly" }),
+          feedbackRules: [{ type: "JSONPaths", jsonPaths: [{ name: "k", path: ".data.k" }] }],
+        },
+      ];
+      const name = await stage().work([configMap(namespace, "a1"), configMap(namespace, "a2")], { manifestConfigs });
+      const before = await stage().untilReported(name, { applied: "True", available: "False" });
+      expect(manifestOf(before).conditions[1]?.reason).toBe("ResourceNotAvailable");
+      await existing(namespace, "a1", { k: "1" });
+      await existing(namespace, "a2", { k: "2" });
+      await eventually(async () => {
+        const work = await stage().untilReported(name, { applied: "True", available: "True" });
+        const values = [0, 1].map(
+          (ordinal) => manifestOf(work, ordinal).statusFeedback?.values?.[0]?.fieldValue.string,
+        );
+        expect(values).toEqual(["1", "2"]);
+      });
+      await stage().delete(name);
+      await stage().untilGone(name);
+      expect(await stage().dataOf(`${namespace}/a1`)).toEqual({ k: "1" });
+    });
+  });
+
+  describe("ServerSideApply", () => {
+    it("adds its fields to those of others, and without force tells of a conflict", async () => {
+      const namespace = await stage().namespace();
+      await existing(namespace, "a", { theirs: "1" });
+      const manifestConfigs = [config(namespace, "a", { type: "ServerSideApply" })];
+      const name = await stage().work([configMap(namespace, "a", { ours: "2" })], { manifestConfigs });
+      await stage().untilReported(name, { applied: "True" });
+      expect(await stage().dataOf(`${namespace}/a`)).toEqual({ theirs: "1", ours: "2" });
+
+      await stage().edit(name, { workload: { manifests: [configMap(namespace, "a", { ours: "2", theirs: "3" })] } });
+      const work = await stage().untilReported(name, { applied: "False" });
+      expect(manifestOf(work).conditions[0]?.message).toContain(".data.theirs");
+      expect((await stage().dataOf(`${namespace}/a`))?.theirs).toBe("1");
+
+      const forced = config(namespace, "a", { type: "ServerSideApply", serverSideApply: { force: true } });
+      await stage().edit(name, { manifestConfigs: [forced] });
+      await stage().untilReported(name, { applied: "True" });
+      expect(await stage().dataOf(`${namespace}/a`)).toEqual({ theirs: "3", ours: "2" });
+    });
+
+    it("of two works under different managers keeps both", async () => {
+      const namespace = await stage().namespace();
+      const strategy = (fieldManager: string): UpdateStrategy => ({
+        type: "ServerSideApply",
+        serverSideApply: { fieldManager },
+      });
+      const work = (key: string) =>
+        stage().work([configMap(namespace, "a", { [key]: key })], {
+          manifestConfigs: [config(namespace, "a", strategy(`work-agent-${key}`))],
+        });
+      const names = [await work("one"), await work("two")];
+      for (const name of names) await stage().untilReported(name, { applied: "True" });
+      expect(await stage().dataOf(`${namespace}/a`)).toEqual({ one: "one", two: "two" });
+      for (const name of names) await stage().delete(name);
+      for (const name of names) await stage().untilGone(name);
+      expect(await stage().exists(ConfigMap, `${namespace}/a`)).toBe(false);
+    });
+
+    it("leaves ignored fields to the spoke", async () => {
+      const namespace = await stage().namespace();
+      const ignoring = (fields: object): UpdateStrategy =>
+        ({ type: "ServerSideApply", serverSideApply: { force: true, ignoreFields: [fields] } }) as UpdateStrategy;
+      const manifestConfigs = [
+        config(namespace, "present", ignoring({ condition: "OnSpokePresent", jqPathExpressions: [".data.k"] })),
+        config(namespace, "change", ignoring({ condition: "OnSpokeChange", jsonPaths: [".data.k"] })),
+        config(namespace, "wrong", ignoring({ condition: "OnSpokePresent", jqPathExpressions: [".data["] })),
+      ];
+      const manifests = (data: Record<string, string>) => [
+        configMap(namespace, "present", data),
+        configMap(namespace, "change", data),
+        configMap(namespace, "wrong", data),
+      ];
+      const name = await stage().work(manifests({ k: "1", other: "1" }), { manifestConfigs });
+      const first = await stage().untilReported(name, { applied: "False" });
+      expect(manifestOf(first, 2).conditions[0]).toMatchObject({
+        reason: "AppliedManifestSSAIgnoreFieldError",
+        message: expect.stringContaining("JQ expression error in '.data['"),
+      });
+      expect(await stage().dataOf(`${namespace}/present`)).toEqual({ k: "1", other: "1" });
+      for (const each of ["present", "change"]) {
+        await stage().spoke.client.patch(ConfigMap, `${namespace}/${each}`, { data: { k: "spoke" } });
+      }
+      await stage().edit(name, { workload: { manifests: manifests({ k: "1", other: "2" }) } });
+      await stage().untilReported(name, { applied: "False" });
+      await eventually(async () => {
+        expect(await stage().dataOf(`${namespace}/present`)).toEqual({ k: "spoke", other: "2" });
+        expect(await stage().dataOf(`${namespace}/change`)).toEqual({ k: "1", other: "2" });
+      });
+    });
+  });
+
+  describe("an object that two works want", () => {
+    it("is as the older one says, the other is told, and gets its way when the older one goes", async () => {
+      const namespace = await stage().namespace();
+      const older = await stage().work([configMap(namespace, "a", { k: "older" })], {}, `a-older-${namespace}`);
+      await stage().untilReported(older, { applied: "True" });
+      const younger = await stage().work([configMap(namespace, "a", { k: "younger" })], {}, `b-younger-${namespace}`);
+      const told = await stage().untilReported(younger, { applied: "False" });
+      expect(manifestOf(told).conditions[0]?.message).toContain(`ManifestWork ${older} is older`);
+      expect(await stage().dataOf(`${namespace}/a`)).toEqual({ k: "older" });
+      const { metadata } = await stage().spoke.client.get(ConfigMap, `${namespace}/a`);
+      expect(metadata.ownerReferences).toHaveLength(2);
+
+      await stage().delete(older);
+      await stage().untilGone(older);
+      await stage().untilReported(younger, { applied: "True" });
+      expect(await stage().dataOf(`${namespace}/a`)).toEqual({ k: "younger" });
+      await stage().delete(younger);
+      await stage().untilGone(younger);
+      expect(await stage().exists(ConfigMap, `${namespace}/a`)).toBe(false);
+    });
+
+    it("and want alike is everybody's, and survives the removal from one of them", async () => {
+      const namespace = await stage().namespace();
+      const names = [
+        await stage().work([configMap(namespace, "a"), configMap(namespace, "mine")]),
+        await stage().work([configMap(namespace, "a")]),
+      ];
+      for (const name of names) await stage().untilReported(name, { applied: "True" });
+      const [first = "", second = ""] = names;
+      await stage().edit(first, { workload: { manifests: [configMap(namespace, "mine")] } });
+      await eventually(async () => {
+        const { metadata } = await stage().spoke.client.get(ConfigMap, `${namespace}/a`);
+        expect(metadata.ownerReferences).toHaveLength(1);
+      });
+      await stage().delete(second);
+      await stage().untilGone(second);
+      expect(await stage().exists(ConfigMap, `${namespace}/a`)).toBe(false);
+      expect(await stage().exists(ConfigMap, `${namespace}/mine`)).toBe(true);
+    });
+  });
+
+  describe("Update", () => {
+    it("of what only the server can complete still stands when another agent takes over", async () => {
+      const namespace = await stage().namespace();
+      const job = (image: string): DynamicObject => ({
+        apiVersion: "batch/v1",
+        kind: "Job",
+        metadata: { name: "once", namespace },
+        spec: {
+          template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image, command: ["true"] }] } },
+        },
+      });
+      const claim: DynamicObject = {
+        apiVersion: "v1",
+        kind: "PersistentVolumeClaim",
+        metadata: { name: "disk", namespace },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+      };
+      const name = await stage().work([job("busybox"), claim]);
+      await stage().untilReported(name, { applied: "True", available: "True" });
+      await stage().stopAgent();
+      await stage().startAgent();
+      await stage().edit(name, { workload: { manifests: [job("busybox"), claim, configMap(namespace, "more")] } });
+      await stage().untilReported(name, { applied: "True", available: "True" });
+      await stage().edit(name, { workload: { manifests: [job("busybox:2"), claim] } });
+      const work = await stage().untilReported(name, { applied: "False" });
+      expect(manifestOf(work).conditions[0]?.message).toContain("immutable");
+    });
+
+    it("replaces what others added to the content, and a changed role reference is told as a failure", async () => {
+      const namespace = await stage().namespace();
+      const binding = (role: string): DynamicObject => ({
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind: "RoleBinding",
+        metadata: { name: "b", namespace },
+        roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: role },
+        subjects: [{ kind: "ServiceAccount", name: "x", namespace }],
+      });
+      await existing(namespace, "a", { theirs: "1" });
+      const name = await stage().work([configMap(namespace, "a"), binding("one")]);
+      await stage().untilReported(name, { applied: "True" });
+      expect(await stage().dataOf(`${namespace}/a`)).toEqual({ k: "v" });
+      await stage().edit(name, { workload: { manifests: [configMap(namespace, "a"), binding("two")] } });
+      const work = await stage().untilReported(name, { applied: "False" });
+      expect(manifestOf(work, 0).conditions[0]?.status).toBe("True");
+      expect(manifestOf(work, 1).conditions[0]?.message).toMatch(/cannot change roleRef|roleRef/);
+    });
+  });
+}
