@@ -1,0 +1,78 @@
+/** Feature gates as an object wishes them, compared with those that there are. */
+import { type FeatureGate, FeatureGateReason, OperatorCondition } from "#api/operator";
+import type { ConditionClaim } from "#lib/conditions";
+
+/** The gates that a program has, and how they stand unless told. */
+export interface GateTable {
+  readonly [name: string]: boolean;
+}
+
+/** Of the hub's programs. ClusterProfile is on unless told, other than upstream: without it there is no inventory. */
+export const HubGates: GateTable = {
+  ClusterProfile: true,
+  DefaultClusterSet: true,
+  ManagedClusterAutoApproval: false,
+};
+
+/** Of the registration agent. ClusterProperty is on unless told, other than upstream. */
+export const SpokeGates: GateTable = {
+  ClusterClaim: true,
+  ClusterProperty: true,
+};
+
+/** Upstream's gates of what there is not here: to turn one off changes nothing, to turn it on is reported. */
+const ABSENT: ReadonlySet<string> = new Set([
+  "AddonManagement",
+  "CleanUpCompletedManifestWork",
+  "CloudEventsDrivers",
+  "ClusterImporter",
+  "ExecutorValidatingCaches",
+  "ManifestWorkReplicaSet",
+  "MultipleHubs",
+  "NetworkPolicies",
+  "NilExecutorValidating",
+  "PlacementDebugServer",
+  "RawFeedbackJsonString",
+  "ResourceCleanup",
+  "SIGPlacementDecision",
+  "V1beta1CSRAPICompatibility",
+]);
+
+export interface GateChoice {
+  /** How every gate of the table stands. */
+  readonly gates: Readonly<Record<string, boolean>>;
+  /** Wished, and not to be had; sorted. */
+  readonly unknown: readonly string[];
+}
+
+/** A gate without a mode is off, and the last word about a gate counts. */
+export function chosenGates(table: GateTable, wished: readonly FeatureGate[] = []): GateChoice {
+  const gates: Record<string, boolean> = { ...table };
+  const unknown = new Set<string>();
+  for (const { feature, mode = "Disable" } of wished) {
+    if (Object.hasOwn(table, feature)) gates[feature] = mode === "Enable";
+    else if (mode === "Enable" || !ABSENT.has(feature)) unknown.add(feature);
+  }
+  return { gates, unknown: [...unknown].sort() };
+}
+
+/** The flag that tells a program of the gates that do not stand as they do by themselves; none if all do. */
+export function gateArguments(table: GateTable, gates: Readonly<Record<string, boolean>>): string[] {
+  const told = Object.keys(table)
+    .filter((name) => gates[name] !== undefined && gates[name] !== table[name])
+    .sort()
+    .map((name) => `${name}=${gates[name]}`);
+  return told.length > 0 ? [`--feature-gates=${told.join(",")}`] : [];
+}
+
+/** What is to be said of the gates; those that cannot be had are named by the field that wishes them. */
+export function gateCondition(choices: Readonly<Record<string, GateChoice>>): ConditionClaim {
+  const strange = Object.entries(choices).filter(([, { unknown }]) => unknown.length > 0);
+  const type = OperatorCondition.ValidFeatureGates;
+  if (strange.length === 0) {
+    return { type, status: "True", reason: FeatureGateReason.valid, message: "All feature gates are known" };
+  }
+  const named = strange.map(([field, { unknown }]) => `${unknown.join(", ")} (${field})`).join("; ");
+  const message = `There are no such feature gates here: ${named}. They have no effect; take them out of the spec.`;
+  return { type, status: "False", reason: FeatureGateReason.invalid, message };
+}
