@@ -6,16 +6,7 @@ import { Lease } from "#api/coordination";
 import { Namespace, Secret, ServiceAccount } from "#api/core";
 import { ClusterProfile } from "#api/inventory";
 import { ClusterRole, RoleBinding } from "#api/rbac";
-import {
-  accept,
-  bootstrapKubeconfig,
-  FLEET_NAMESPACE,
-  prepareHub,
-  prepareSpoke,
-  runAgent,
-  runHub,
-  untilWorking,
-} from "#app";
+import { accept, FLEET_NAMESPACE, runAgent, runHub, untilWorking } from "#app";
 import {
   type Client,
   connectionOf,
@@ -31,6 +22,7 @@ import { findCondition } from "#lib/conditions";
 import { silentLog } from "#lib/log";
 import { parseCertificate } from "#lib/pki";
 import { eventually } from "../support/eventually.ts";
+import { bootstrapKubeconfig, prepareHub, prepareSpoke } from "../support/prepared.ts";
 import type { StartServer, TestServer } from "../support/servers.ts";
 import { accessCases } from "./access.ts";
 
@@ -63,7 +55,7 @@ export function registrationSuite(start: StartServer): void {
     const ended = runAgent({
       clusterName: name,
       spoke: spoke.client,
-      endpoint: { url: spoke.url, caBundle: Buffer.from(spoke.authority).toString("base64") },
+      endpoints: [{ url: spoke.url, caBundle: Buffer.from(spoke.authority).toString("base64") }],
       bootstrap: await bootstrapKubeconfig(hub.client, hub.authority),
       namespace: AGENT_NAMESPACE,
       ...(grantAccess !== undefined && { grantAccess }),

@@ -3,8 +3,8 @@
  * with the bootstrap identity, and ever after, with its own.
  *
  * Key     the Secret's name: there is one identity
- * Reads   Secret (spoke), CertificateSigningRequest (hub)
- * Writes  CertificateSigningRequest (hub), Secret (spoke)
+ * Reads   Secret (where the identity is kept), CertificateSigningRequest (hub)
+ * Writes  CertificateSigningRequest (hub), Secret
  * Twin    ocm:pkg/registration/register/secret_controller.go
  */
 import { CertificateSigningRequest } from "#api/certificates";
@@ -35,7 +35,8 @@ export interface Asking {
 
 export interface CertificateOptions {
   hub: Cluster;
-  spoke: Cluster;
+  /** Where the identity is kept. */
+  home: Cluster;
   namespace: string;
   target: HubTarget;
   /** The name that a new identity gets. */
@@ -52,9 +53,9 @@ export interface CertificateOptions {
 }
 
 export function certificateController(options: CertificateOptions): Controller {
-  const { hub, spoke, namespace, target, agentName, asking, clock, log } = options;
+  const { hub, home, namespace, target, agentName, asking, clock, log } = options;
   const { clusterName } = target;
-  const secrets = spoke.cache(Secret, { namespace, fieldSelector: `metadata.name=${HUB_SECRET}` });
+  const secrets = home.cache(Secret, { namespace, fieldSelector: `metadata.name=${HUB_SECRET}` });
   const requests = hub.cache(CertificateSigningRequest, {
     labelSelector: `${ClusterLabel.name}=${clusterName},!${ClusterLabel.addon}`,
   });
@@ -141,9 +142,9 @@ export function certificateController(options: CertificateOptions): Controller {
     identity: Pick<HubIdentity, "agentName" | "certificate" | "key">,
   ): Promise<void> {
     const data = secretData(target, identity);
-    if (secret) await spoke.commit(Secret, secret, { ...secret, data: { ...secret.data, ...data } });
+    if (secret) await home.commit(Secret, secret, { ...secret, data: { ...secret.data, ...data } });
     else
-      await spoke.commit(Secret, undefined, {
+      await home.commit(Secret, undefined, {
         metadata: { name: HUB_SECRET, namespace },
         type: SecretType.opaque,
         data,

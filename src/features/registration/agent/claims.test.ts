@@ -53,4 +53,11 @@ describe("what a spoke tells about itself", () => {
       1,
     );
   });
+
+  it("reports names with a reserved ending however many there are, and others up to the number given", () => {
+    const claims = [claim("a", "1"), claim("b", "1"), claim("x.acme.io", "1"), claim("y.acme.io", "1")];
+    const told = reportedClaims([], claims, { most: 1, reservedSuffixes: ["acme.io"] }).map(({ name }) => name);
+    expect(told).toEqual(["x.acme.io", "y.acme.io", "a"]);
+    expect(reportedClaims([], claims, { most: 0 })).toEqual([]);
+  });
 });

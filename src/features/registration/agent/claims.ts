@@ -7,6 +7,14 @@ const LONGEST_VALUE = 1024;
 const MOST_CUSTOM_CLAIMS = 20;
 const reserved = new Set<string>(ReservedClaims);
 
+/** How much is told. */
+export interface ClaimLimits {
+  /** So many names that are not reserved are told at most; 20 unless told. */
+  readonly most?: number;
+  /** Names that end so are reserved too. */
+  readonly reservedSuffixes?: readonly string[];
+}
+
 /**
  * Properties and claims in one list, a property before a claim of the same name: first the reserved names, then
  * the others as far as there is room, both in order.
@@ -14,7 +22,7 @@ const reserved = new Set<string>(ReservedClaims);
 export function reportedClaims(
   properties: readonly ClusterProperty[],
   claims: readonly ClusterClaim[],
-  most = MOST_CUSTOM_CLAIMS,
+  { most = MOST_CUSTOM_CLAIMS, reservedSuffixes = [] }: ClaimLimits = {},
 ): { name: string; value: string }[] {
   const values = new Map<string, string>();
   for (const { metadata, spec } of [...claims, ...properties]) {
@@ -22,7 +30,8 @@ export function reportedClaims(
     const { value } = spec ?? {};
     if (value && [...value].length <= LONGEST_VALUE) values.set(metadata.name, value);
   }
+  const isReserved = (name: string) => reserved.has(name) || reservedSuffixes.some((suffix) => name.endsWith(suffix));
   const all = [...values].map(([name, value]) => ({ name, value })).sort((a, b) => (a.name < b.name ? -1 : 1));
-  const custom = all.filter(({ name }) => !reserved.has(name));
-  return [...all.filter(({ name }) => reserved.has(name)), ...custom.slice(0, most)];
+  const custom = all.filter(({ name }) => !isReserved(name));
+  return [...all.filter(({ name }) => isReserved(name)), ...custom.slice(0, most)];
 }

@@ -12,6 +12,15 @@ const entry = (managedClusterClientConfigs: { url: string; caBundle?: string }[]
 const options = { clusterName: "c1", endpoints };
 
 describe("the entry of a cluster on the hub", () => {
+  it("carries the annotations that agents may give it, and no others", async () => {
+    const hub = fakeCluster([ManagedCluster]);
+    const clusterAnnotations = { "agent.open-cluster-management.io/zone": "a", "hub.example/admin": "me" };
+    await runUntilQuiet(clusterEntryController({ ...options, hub, clusterAnnotations, phase: "bootstrap" }));
+    expect(hub.read(ManagedCluster, "c1")?.metadata.annotations).toEqual({
+      "agent.open-cluster-management.io/zone": "a",
+    });
+  });
+
   it("is made with what the cluster knows about itself, and nothing is accepted by that", async () => {
     const hub = fakeCluster([ManagedCluster]);
     await runUntilQuiet(clusterEntryController({ ...options, hub, phase: "bootstrap" }));

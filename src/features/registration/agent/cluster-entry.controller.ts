@@ -19,6 +19,8 @@ export interface ClusterEntryOptions {
   /** Where the spoke's API server is reached. */
   endpoints: readonly SpokeEndpoint[];
   leaseDurationSeconds?: number;
+  /** Written when the ManagedCluster is created, as far as agents may write them. */
+  clusterAnnotations?: Readonly<Record<string, string>>;
   /** The ClusterRole of those who come with the token on the hub; there is no token unless told. */
   grantAccess?: string;
   /** The bootstrap identity may create and not change; the agent's own may change and not create. */
@@ -32,7 +34,7 @@ export interface SpokeEndpoint {
 }
 
 export function clusterEntryController(options: ClusterEntryOptions): Controller {
-  const { hub, clusterName, endpoints, leaseDurationSeconds, grantAccess, phase } = options;
+  const { hub, clusterName, endpoints, leaseDurationSeconds, clusterAnnotations, grantAccess, phase } = options;
   const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
 
   return {
@@ -55,10 +57,13 @@ export function clusterEntryController(options: ClusterEntryOptions): Controller
   }
 
   async function create(): Promise<void> {
-    const annotations = grantAccess !== undefined && { [ClusterAnnotation.grantedAccess]: grantAccess };
+    const annotations = {
+      ...ofAgents(clusterAnnotations),
+      ...(grantAccess !== undefined && { [ClusterAnnotation.grantedAccess]: grantAccess }),
+    };
     try {
       await hub.client.create(ManagedCluster, {
-        metadata: { name: clusterName, ...(annotations && { annotations }) },
+        metadata: { name: clusterName, ...(Object.keys(annotations).length > 0 && { annotations }) },
         spec: {
           ...(endpoints.length > 0 && { managedClusterClientConfigs: [...endpoints] }),
           ...(leaseDurationSeconds !== undefined && { leaseDurationSeconds }),
@@ -68,6 +73,13 @@ export function clusterEntryController(options: ClusterEntryOptions): Controller
       if (!isAlreadyExists(error)) throw error;
     }
   }
+}
+
+/** Whoever configures an agent decides nothing else about its cluster on the hub. */
+const AGENT_ANNOTATION = "agent.open-cluster-management.io";
+
+function ofAgents(annotations: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => key.startsWith(AGENT_ANNOTATION)));
 }
 
 /** The hub lets a denied agent look and no more. */

@@ -7,7 +7,7 @@ import { type Certificate, PkiError, parseCertificates, publicKeyDer, readPublic
 /** The Secret that holds the identity; other agents on the spoke read it too. */
 export const HUB_SECRET = "hub-kubeconfig-secret";
 
-const DataKey = {
+export const DataKey = {
   kubeconfig: "kubeconfig",
   clusterName: "cluster-name",
   agentName: "agent-name",
@@ -44,14 +44,19 @@ export function isUnusable(stored: object): stored is Unusable {
   return "why" in stored;
 }
 
+/** What a key of the Secret holds; nothing for one that is not there. */
+export function textIn(secret: Secret | undefined, key: string): string {
+  return Buffer.from(secret?.data?.[key] ?? "", "base64").toString("utf8");
+}
+
 /** The identity that the Secret holds, if it is one of this cluster on this very hub and still good. */
 export function hubIdentity(secret: Secret | undefined, target: HubTarget, now: Date): HubIdentity | Unusable {
-  if (!secret) return { why: "there is none yet" };
-  const read = (key: string) => Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8");
+  const read = (key: string) => textIn(secret, key);
   const agentName = read(DataKey.agentName);
   const certificate = read(DataKey.certificate);
   const key = read(DataKey.key);
 
+  if (certificate === "" && read(DataKey.kubeconfig) === "") return { why: "there is none yet" };
   if (read(DataKey.clusterName) !== target.clusterName) return { why: "it belongs to another cluster name" };
   if (agentName === "" || (target.agentName !== undefined && agentName !== target.agentName)) {
     return { why: "it belongs to another agent name" };
@@ -89,6 +94,22 @@ export function secretData(
 /** A kubeconfig that stands for itself, with certificate and key inside. */
 export function identityKubeconfig(hub: KubeconfigCluster, { certificate, key }: HubIdentity): string {
   return kubeconfigOf(hub, { pem: certificate }, { pem: key });
+}
+
+/** How another agent of the cluster gets to the hub, by what the Secret holds. */
+export interface HubAccess {
+  readonly clusterName: string;
+  /** Text of a kubeconfig that stands for itself. */
+  readonly kubeconfig: string;
+}
+
+/** Undefined while the Secret holds no identity. */
+export function hubAccess(secret: Secret | undefined): HubAccess | undefined {
+  const [text, clusterName] = [textIn(secret, DataKey.kubeconfig), textIn(secret, DataKey.clusterName)];
+  const [pem, keyPem] = [textIn(secret, DataKey.certificate), textIn(secret, DataKey.key)];
+  if ([text, clusterName, pem, keyPem].includes("")) return undefined;
+  const hub = currentHub(text, HUB_SECRET);
+  return hub && { clusterName, kubeconfig: kubeconfigOf(hub, { pem }, { pem: keyPem }) };
 }
 
 function kubeconfigOf({ file: _, ...hub }: KubeconfigCluster, cert: Material, key: Material): string {

@@ -4,12 +4,13 @@ import { CertificateSigningRequest } from "#api/certificates";
 import { ClusterClaim, ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
 import { Namespace, Node, Secret, ServiceAccount } from "#api/core";
-import { KubeError, kubeconfigFor, kubeconfigText } from "#kube";
+import { KubeError, kubeconfigFor, kubeconfigText, parseKubeconfig } from "#kube";
 import { ManualClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
 import { createCertificateAuthority, issueCertificate, parseCertificateRequest } from "#lib/pki";
 import { type FakeCluster, fakeCluster } from "../../../../test/support/index.ts";
-import { runRegistrationAgent } from "./registration-agent.ts";
+import { hubAccess } from "./hub-identity.ts";
+import { type RegistrationAgentOptions, runRegistrationAgent } from "./registration-agent.ts";
 
 const HOUR = 3_600_000;
 const SECRET = "open-cluster-management-agent/hub-kubeconfig-secret";
@@ -37,7 +38,7 @@ class Stage {
   readonly connections: string[] = [];
 
   /** Starts the agent; the answer stops it. */
-  start(grantAccess?: string): () => Promise<void> {
+  start(grantAccess?: string, other: Partial<RegistrationAgentOptions> = {}): () => Promise<void> {
     const abort = new AbortController();
     const raw = async (path: string) => (path === "/version" ? '{"gitVersion":"v1.34.0"}' : "ok");
     const ended = runRegistrationAgent({
@@ -55,6 +56,7 @@ class Stage {
       log: silentLog,
       signal: abort.signal,
       random: () => 0,
+      ...other,
     });
     const stop = async () => {
       abort.abort();
@@ -298,5 +300,68 @@ describe("access to a cluster that has joined", () => {
 
     stage.start();
     await stage.until("the withdrawal", () => account() === undefined && granted(stage) === undefined);
+  });
+});
+
+describe("a cluster without a name", () => {
+  const nameless = { clusterName: "" };
+  const kept = (stage: Stage) => stage.stored("cluster-name");
+
+  it("gets one of its own, which the next run finds", async () => {
+    const stage = new Stage();
+    const stop = stage.start(undefined, nameless);
+    await stage.until("a request", () => stage.requests().length > 0);
+    const name = kept(stage);
+    expect(name).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(stage.hub.readAll(ManagedCluster).map(({ metadata }) => metadata.name)).toEqual([name]);
+    await stop();
+    stage.start(undefined, nameless);
+    await stage.until("another request", () => stage.requests().length > 1);
+    expect(kept(stage)).toBe(name);
+    expect(stage.hub.readAll(ManagedCluster)).toHaveLength(1);
+  });
+
+  it("has the name of the identity that lies there", async () => {
+    const stage = new Stage();
+    const stop = stage.start();
+    await stage.join();
+    await stop();
+    stage.start(undefined, nameless);
+    await stage.until("a connection with the identity", () => stage.connections.length === 3);
+    expect(stage.connections[2]).not.toContain("bootstrap-token");
+    expect(kept(stage)).toBe("c1");
+  });
+});
+
+describe("an agent that is at home elsewhere", () => {
+  it("keeps its identity there, and nothing on the spoke", async () => {
+    const stage = new Stage();
+    const home = fakeCluster({ clock: stage.clock, name: "home" });
+    let started = 0;
+    stage.start(undefined, { home, namespace: "k", onStart: () => started++ });
+    await stage.until("a request", () => stage.requests().length > 0);
+    stage.sign();
+    await stage.until("an identity", () => stage.connections.length === 2);
+    expect(home.read(Secret, "k/hub-kubeconfig-secret")?.data).toHaveProperty(["tls.crt"]);
+    expect(home.read(Namespace, "k")).toBeDefined();
+    expect(stage.spoke.readAll(Secret)).toEqual([]);
+    expect(stage.spoke.readAll(Namespace)).toEqual([]);
+    expect(started).toBe(1);
+  });
+});
+
+describe("what others may know of the identity", () => {
+  it("is nothing before there is one, and then a way to the hub that stands for itself", async () => {
+    const stage = new Stage();
+    expect(hubAccess(undefined)).toBeUndefined();
+    stage.start(undefined, { clusterName: "" });
+    await stage.until("a name", () => stage.spoke.read(Secret, SECRET) !== undefined);
+    expect(hubAccess(stage.spoke.read(Secret, SECRET))).toBeUndefined();
+    await stage.join();
+    const access = hubAccess(stage.spoke.read(Secret, SECRET));
+    expect(access?.clusterName).toBe(stage.stored("cluster-name"));
+    const { users, clusters } = parseKubeconfig(access?.kubeconfig ?? "", "the Secret");
+    expect(clusters[0]?.server).toBe("https://hub:6443");
+    expect(users[0]).toMatchObject({ cert: { pem: stage.stored("tls.crt") }, key: { pem: stage.stored("tls.key") } });
   });
 });

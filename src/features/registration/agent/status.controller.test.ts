@@ -7,7 +7,7 @@ import { KubeError } from "#kube";
 import { ManualClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
 import { fakeCluster, startControllers } from "../../../../test/support/index.ts";
-import { agentStatusController } from "./status.controller.ts";
+import { agentStatusController, type ReportedClaims } from "./status.controller.ts";
 
 const condition = (type: string, status: "True" | "False") => ({
   type,
@@ -18,7 +18,7 @@ const condition = (type: string, status: "True" | "False") => ({
 });
 const accepted = condition("HubAcceptedManagedCluster", "True");
 
-function reporting(conditions = [accepted]) {
+function reporting(conditions = [accepted], claims: ReportedClaims = {}) {
   const clock = new ManualClock();
   const hub = fakeCluster({ clock }, [ManagedCluster, { metadata: { name: "c1" }, status: { conditions } }]);
   const fake = fakeCluster(
@@ -38,7 +38,7 @@ function reporting(conditions = [accepted]) {
     return answer;
   };
   const spoke = { ...fake, client: { ...fake.client, raw } };
-  const controller = agentStatusController({ hub, spoke, clusterName: "c1", clock, log: silentLog });
+  const controller = agentStatusController({ hub, spoke, clusterName: "c1", claims, clock, log: silentLog });
   const state = () =>
     Object.fromEntries(
       (hub.read(ManagedCluster, "c1")?.status?.conditions ?? []).map(({ type, status }) => [type, status]),
@@ -47,6 +47,18 @@ function reporting(conditions = [accepted]) {
 }
 
 describe("the agent", () => {
+  it.each([
+    [{ properties: false }, ["claim"]],
+    [{ claims: false }, ["property"]],
+    [{ claims: false, properties: false }, []],
+    [{ most: 1 }, ["claim"]],
+  ])("told %j reports the claims %j, and does not even look at the others", async (claims, names) => {
+    const { hub, running } = reporting([accepted], claims);
+    await running.quiet();
+    expect(hub.read(ManagedCluster, "c1")?.status?.clusterClaims?.map(({ name }) => name)).toEqual(names);
+    await running.stop();
+  });
+
   it("reports an accepted cluster, and then only changes", async () => {
     const { clock, hub, spoke, state, running } = reporting();
     await running.quiet();

@@ -18,7 +18,7 @@ import type { Logger } from "#lib/log";
 import { again, type Cluster, type Controller, done } from "#runtime";
 import { clusterEvent } from "../cluster-event.ts";
 import { EventReason } from "../reasons.ts";
-import { reportedClaims } from "./claims.ts";
+import { type ClaimLimits, reportedClaims } from "./claims.ts";
 import { reported, type Sight } from "./report.ts";
 
 /** How often the spoke's health is looked at when nothing changes. */
@@ -27,19 +27,29 @@ const HEALTH_PERIOD = 60_000;
 const DOUBT_PERIOD = 5_000;
 const DOUBT_LIMIT = 20_000;
 
+/** What the agent tells of the claims of its cluster. */
+export interface ReportedClaims extends ClaimLimits {
+  /** Whether ClusterClaims are told; the kind must be served then. They are unless told. */
+  readonly claims?: boolean;
+  /** The same of ClusterProperties. */
+  readonly properties?: boolean;
+}
+
 export interface AgentStatusOptions {
   hub: Cluster;
   spoke: Cluster;
   clusterName: string;
+  claims?: ReportedClaims;
   clock: Clock;
   log: Logger;
 }
 
-export function agentStatusController({ hub, spoke, clusterName, clock, log }: AgentStatusOptions): Controller {
+export function agentStatusController(options: AgentStatusOptions): Controller {
+  const { hub, spoke, clusterName, claims: told = {}, clock, log } = options;
   const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
   const nodes = spoke.cache(Node);
-  const claims = spoke.cache(ClusterClaim);
-  const properties = spoke.cache(ClusterProperty);
+  const claims = told.claims === false ? undefined : spoke.cache(ClusterClaim);
+  const properties = told.properties === false ? undefined : spoke.cache(ClusterProperty);
   const own = () => clusterName;
   let failingSince: number | undefined;
 
@@ -48,8 +58,8 @@ export function agentStatusController({ hub, spoke, clusterName, clock, log }: A
     triggers: [
       clusters.keyedBy(({ metadata }) => metadata.name),
       nodes.keyedBy(own),
-      claims.keyedBy(own),
-      properties.keyedBy(own),
+      ...(claims ? [claims.keyedBy(own)] : []),
+      ...(properties ? [properties.keyedBy(own)] : []),
     ],
 
     async reconcile() {
@@ -72,7 +82,7 @@ export function agentStatusController({ hub, spoke, clusterName, clock, log }: A
       await checkHealth(spoke.client);
       const version = gitVersion(await spoke.client.raw("/version"));
       failingSince = undefined;
-      const seen = reportedClaims(properties.list(), claims.list());
+      const seen = reportedClaims(properties?.list() ?? [], claims?.list() ?? [], told);
       return { health: "ok", version, nodes: nodes.list(), claims: seen };
     } catch (error) {
       const now = clock.now().getTime();
