@@ -2,13 +2,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { duration, words } from "./options.ts";
-
-export interface Address {
-  /** Empty for every address of this machine; only this machine's own unless told. */
-  readonly host?: string;
-  readonly port: number;
-}
+import { type Address, address, duration, words } from "./options.ts";
 
 /** Where releases of Knative come from. */
 export interface ReleaseFlags {
@@ -16,6 +10,7 @@ export interface ReleaseFlags {
   readonly knativeCache: string;
   readonly knativeMirror?: string;
   readonly manifestAllowHosts?: readonly string[];
+  readonly knativeDemonstration?: boolean;
 }
 
 export interface HubFlags extends ReleaseFlags {
@@ -24,6 +19,7 @@ export interface HubFlags extends ReleaseFlags {
   readonly clusterAutoApprovalUsers?: readonly string[];
   readonly leaderElect?: boolean;
   readonly leaderElectNamespace: string;
+  readonly leaderElectName: string;
   readonly metricsAddress?: Address;
   readonly clusterprofileProviderFile?: string;
   readonly remoteDeploymentsPollInterval?: number;
@@ -37,6 +33,7 @@ export function withHubOptions(command: Command): Command {
     .option("--cluster-auto-approval-users <users>", "let in without a person whom these users register", words)
     .option("--leader-elect", "work only while no other hub does")
     .option("--leader-elect-namespace <name>", "where the Lease of the election is", "kube-system")
+    .option("--leader-elect-name <name>", "the Lease of the election", "capstan-hub")
     .option(
       "--metrics-address <address>",
       "show health and metrics at HOST:PORT, :PORT for everybody, or PORT",
@@ -68,6 +65,11 @@ export function withReleaseOptions(command: Command): Command {
         "~/.capstan/knative-releases",
       ),
     )
+    .addOption(
+      new Option("--knative-demonstration [offer]", "offer the demonstration release where there is no other")
+        .argParser((text) => text !== "false")
+        .hideHelp(),
+    )
     .option("--knative-mirror <url>", "a mirror of https://github.com for the official releases", mirror)
     .option(
       "--manifest-allow-hosts <hosts>",
@@ -80,11 +82,4 @@ function mirror(text: string): string {
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new InvalidArgumentError("It must be a URL like https://host.");
   return text.replace(/\/+$/, "");
-}
-
-function address(text: string): Address {
-  const [, host, port = ""] = /^(?:(.*):)?(\d{1,5})$/.exec(text) ?? [];
-  if (port === "" || Number(port) > 65535) throw new InvalidArgumentError("It must be HOST:PORT, :PORT or PORT.");
-  if (host === undefined) return { port: Number(port) };
-  return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
 }

@@ -1,16 +1,27 @@
 #!/usr/bin/env node
 /** The command line. Data goes to stdout, talk to stderr; the exit code says how it ended. */
 import { Command, CommanderError } from "commander";
+import { acceptCommand } from "./commands/accept.ts";
+import { agentCommand } from "./commands/agent.ts";
 import { apiserverCommand } from "./commands/apiserver.ts";
 import { applyCommand } from "./commands/apply.ts";
+import { cleanCommand } from "./commands/clean.ts";
+import { clusterSetCommand, createCommand, deleteCommand } from "./commands/clusterset.ts";
+import { completionCommand } from "./commands/completion.ts";
+import { doctorCommand } from "./commands/doctor.ts";
 import { downCommand } from "./commands/down.ts";
 import { getCommand } from "./commands/get.ts";
 import { hubCommand } from "./commands/hub.ts";
+import { initCommand } from "./commands/init.ts";
+import { joinCommand } from "./commands/join.ts";
 import { knativeCommand } from "./commands/knative.ts";
 import { nodeCommand } from "./commands/node.ts";
+import { operatorCommand } from "./commands/operator.ts";
 import { pluginCommand } from "./commands/plugin.ts";
+import { unjoinCommand } from "./commands/unjoin.ts";
 import { upCommand } from "./commands/up.ts";
 import { versionCommand } from "./commands/version.ts";
+import { withoutMounts } from "./mounts.ts";
 import { say } from "./terminal.ts";
 import { version } from "./version.ts";
 
@@ -33,13 +44,25 @@ const program = new Command("capstan")
 for (const command of [
   upCommand(),
   downCommand(),
+  initCommand(),
+  joinCommand(),
+  acceptCommand(),
   getCommand(),
+  createCommand(),
+  deleteCommand(),
+  clusterSetCommand(),
+  unjoinCommand(),
+  cleanCommand(),
+  doctorCommand(),
   applyCommand(),
   knativeCommand(),
   hubCommand(),
+  agentCommand(),
   apiserverCommand(),
   nodeCommand(),
+  operatorCommand(),
   pluginCommand(),
+  completionCommand(),
   versionCommand(),
 ]) {
   program.addCommand(inherit(command));
@@ -49,7 +72,7 @@ for (const command of [
 program.enablePositionalOptions();
 
 try {
-  await program.parseAsync();
+  await program.parseAsync(withoutMounts(process.argv.slice(2)), { from: "user" });
 } catch (error) {
   process.exitCode = exitCodeFor(error);
 }

@@ -58,3 +58,16 @@ export function words(text: string): string[] {
 export function logLevel(): LogLevel {
   return process.env.CAPSTAN_LOG === "debug" ? "debug" : "info";
 }
+
+export interface Address {
+  /** Empty for every address of this machine; only this machine's own unless told. */
+  readonly host?: string;
+  readonly port: number;
+}
+
+export function address(text: string): Address {
+  const [, host, port = ""] = /^(?:(.*):)?(\d{1,5})$/.exec(text) ?? [];
+  if (port === "" || Number(port) > 65535) throw new InvalidArgumentError("It must be HOST:PORT, :PORT or PORT.");
+  if (host === undefined) return { port: Number(port) };
+  return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
+}

@@ -13,6 +13,7 @@ import { systemClock } from "#lib/clock";
 import { createLogger } from "#lib/log";
 import type { ApiServerFlags, ClusterFlags } from "../commands/apiserver.ts";
 import { logLevel } from "../options.ts";
+import { runProgram } from "../programs.ts";
 import { stopSignal, whenFired } from "../signals.ts";
 import { print, say } from "../terminal.ts";
 import { version } from "../version.ts";
@@ -34,6 +35,7 @@ export async function runApiServer(flags: ApiServerFlags): Promise<void> {
       signingDurationMs: flags.signingDuration,
       sharedPort: flags.sharedPort ?? false,
       nodes: flags.node ? flags.nodes : 0,
+      own: { image: `capstan:${version()}`, run: runProgram },
     });
     const sayReady = () =>
       directory.writeReady({

@@ -2,9 +2,8 @@
 import { type HubSettings, parseFeatureGates, type ReleaseSettings, UsageError } from "#app";
 import type { HubFlags, ReleaseFlags } from "../hub-options.ts";
 
-const LEASE_NAME = "capstan-hub";
-
-export function hubSettings(flags: HubFlags): HubSettings {
+/** `env` is that of a Pod: who is told by its name there takes the lead again at once after a restart. */
+export function hubSettings(flags: HubFlags, env: Readonly<Record<string, string>> = {}): HubSettings {
   const gates = flags.featureGates === undefined ? undefined : parseFeatureGates(flags.featureGates);
   const users = flags.clusterAutoApprovalUsers;
   if (users && !gates?.ManagedClusterAutoApproval) {
@@ -16,7 +15,7 @@ export function hubSettings(flags: HubFlags): HubSettings {
     ...(controllers && { controllers }),
     ...(gates && { gates }),
     ...(users && { autoApproveUsers: users }),
-    ...(flags.leaderElect && { lease: { namespace: flags.leaderElectNamespace, name: LEASE_NAME } }),
+    ...(flags.leaderElect && { lease: leaseOf(flags, env) }),
     ...(metricsAddress && { endpoints: metricsAddress }),
     ...(clusterprofileProviderFile !== undefined && { providerFile: clusterprofileProviderFile }),
     releases: releaseSettings(flags),
@@ -26,11 +25,19 @@ export function hubSettings(flags: HubFlags): HubSettings {
 }
 
 export function releaseSettings(flags: ReleaseFlags): ReleaseSettings {
-  const { knativeManifests, knativeCache, knativeMirror, manifestAllowHosts } = flags;
+  const { knativeManifests, knativeCache, knativeMirror, manifestAllowHosts, knativeDemonstration } = flags;
   return {
     cache: knativeCache,
     ...(knativeManifests !== undefined && { manifests: knativeManifests }),
     ...(knativeMirror !== undefined && { mirror: knativeMirror }),
     ...(manifestAllowHosts && { allowHosts: manifestAllowHosts }),
+    ...(knativeDemonstration && { demonstration: true }),
   };
+}
+
+function leaseOf(
+  { leaderElectNamespace: namespace, leaderElectName: name }: HubFlags,
+  env: Readonly<Record<string, string>>,
+) {
+  return { namespace, name, ...(env.POD_NAME !== undefined && { identity: env.POD_NAME }) };
 }

@@ -4,24 +4,33 @@ import { ManagedCluster } from "#api/cluster";
 import { ClusterProfile } from "#api/inventory";
 import { KnativeEventing, KnativeServing } from "#api/knative";
 import type { Kind, KubeObject } from "#api/meta";
+import type { ProgramContext } from "#app";
 import { createProgramMetrics, knativeReleases, runHub, UserError } from "#app";
 import { type Client, createClient, isUnknownKind } from "#kube";
 import { systemClock } from "#lib/clock";
 import { createLogger } from "#lib/log";
 import type { HubCommandFlags } from "../commands/hub.ts";
+import { programConnection } from "../connection.ts";
 import { ENTRY } from "../entry.ts";
 import { logLevel } from "../options.ts";
-import { stopSignal } from "../signals.ts";
-import { targetOf } from "../target.ts";
-import { say } from "../terminal.ts";
+import { processContext } from "../program-context.ts";
 import { hubSettings } from "./hub-settings.ts";
 
-export async function runHubProgram(flags: HubCommandFlags): Promise<void> {
-  const signal = stopSignal();
-  const { releases: settings, providerFile, pollInterval, removalPatience, ...choice } = hubSettings(flags);
+export async function runHubProgram(flags: HubCommandFlags, context = processContext()): Promise<void> {
+  const { signal, write } = context;
+  const {
+    releases: settings,
+    providerFile,
+    pollInterval,
+    removalPatience,
+    ...choice
+  } = hubSettings(flags, context.env);
   const releases = await knativeReleases(settings);
   const metrics = choice.endpoints && createProgramMetrics({ clock: systemClock });
-  const client = createClient({ connection: await targetOf(flags), ...(metrics && { metrics: metrics.client }) });
+  const client = createClient({
+    connection: await programConnection(flags, context),
+    ...(metrics && { metrics: metrics.client }),
+  });
   // While the server cannot be reached nothing but the clock's timers may be left, and they keep no process alive.
   const awake = setInterval(() => {}, 2 ** 30);
   try {
@@ -32,26 +41,27 @@ export async function runHubProgram(flags: HubCommandFlags): Promise<void> {
       ...(choice.endpoints && {
         endpoints: {
           ...choice.endpoints,
-          onListening: (port) => say(`health and metrics at ${urlOf(choice.endpoints?.host, port)}`),
+          onListening: (port) => write(`health and metrics at ${urlOf(choice.endpoints?.host, port)}`),
         },
       }),
       ...(metrics && { metrics }),
-      onStart: () => void sayMissing(client),
+      onStart: () => void sayMissing(client, write),
+      onReady: context.ready,
       knative: {
-        ...(providerFile !== undefined && { providerFile }),
+        ...(providerFile !== undefined && { providerFile: context.resolve(providerFile) }),
         // Another context than the current one may lead to another hub than the plugins mean.
         own: {
           commands: [[process.execPath, ENTRY]],
-          kubeconfigs: flags.context === undefined ? [resolve(flags.kubeconfig)] : [],
+          kubeconfigs: flags.kubeconfig && flags.context === undefined ? [resolve(flags.kubeconfig)] : [],
         },
         releases: releases.source,
         fetchManifest: releases.fetchManifest,
-        kubernetesMinVersion: process.env.KUBERNETES_MIN_VERSION,
+        kubernetesMinVersion: context.env.KUBERNETES_MIN_VERSION,
         ...(pollInterval !== undefined && { pollInterval }),
         ...(removalPatience !== undefined && { removalPatience }),
       },
       clock: systemClock,
-      log: createLogger({ level: logLevel(), format: "human", clock: systemClock, write: say }),
+      log: createLogger({ level: logLevel(), format: "human", clock: systemClock, write }),
       signal,
     });
   } catch (error) {
@@ -74,7 +84,7 @@ async function answers(client: Client, signal: AbortSignal): Promise<boolean> {
 }
 
 /** Controllers wait for kinds that come later; whoever forgot them should not have to guess. */
-async function sayMissing(client: Client): Promise<void> {
+async function sayMissing(client: Client, write: ProgramContext["write"]): Promise<void> {
   const kinds = [ManagedCluster, ClusterProfile, KnativeServing, KnativeEventing] as readonly Kind<KubeObject>[];
   const missing = await Promise.all(
     kinds.map(async (kind) => {
@@ -88,7 +98,7 @@ async function sayMissing(client: Client): Promise<void> {
   const names = missing.flat();
   if (names.length === 0) return;
   const remedy = names.some((name) => name.startsWith("Knative")) ? " (capstan knative definitions has Knative's)" : "";
-  say(`${client.server} does not serve ${names.join(", ")}; controllers that need them wait${remedy}`);
+  write(`${client.server} does not serve ${names.join(", ")}; controllers that need them wait${remedy}`);
 }
 
 function urlOf(host = "127.0.0.1", port = 0): string {

@@ -2,13 +2,24 @@
 import { spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { join } from "node:path";
-import { FleetDirectory, type RunningFleet, UsageError, UserError, up } from "#app";
+import {
+  FleetDirectory,
+  type FleetHub,
+  HubGates,
+  parseGates,
+  type RunningFleet,
+  UsageError,
+  UserError,
+  up,
+} from "#app";
 import type { UpFlags } from "../commands/up.ts";
 import { ENTRY } from "../entry.ts";
 import { defaultDirectory, logLevel } from "../options.ts";
+import { runProgram } from "../programs.ts";
 import { stopSignal } from "../signals.ts";
 import { colours, print, say } from "../terminal.ts";
 import { version } from "../version.ts";
+import { hubArguments } from "./hub-arguments.ts";
 import { hubSettings } from "./hub-settings.ts";
 
 export function runUp(flags: UpFlags): Promise<void> {
@@ -27,12 +38,14 @@ async function foreground(flags: UpFlags): Promise<void> {
     fleet = await up({
       dir: flags.dir,
       spokes: flags.spokes,
-      hub: hubSettings(flags),
+      hub: fleetHub(flags),
       withKnative,
       ...(flags.port !== undefined && { port: flags.port }),
       fresh: flags.fresh ?? false,
       logLevel: logLevel(),
       version: version(),
+      image: `capstan:${version()}`,
+      runProgram,
       capstan: [process.execPath, ENTRY],
       progress: (step) => report({ step }),
       signal: stopSignal(),
@@ -48,6 +61,18 @@ async function foreground(flags: UpFlags): Promise<void> {
   report({ ready: summary(fleet, Date.now() - started, withKnative) });
   if (process.send) process.disconnect?.();
   await fleet.stopped;
+}
+
+/** Flags that a hub would refuse are refused here, before there is one. */
+function fleetHub(flags: UpFlags): FleetHub {
+  const { controllers, gates, releases, autoApproveUsers } = hubSettings(flags);
+  return {
+    choice: { ...(controllers && { controllers }), ...(gates && { gates }) },
+    releases,
+    hubArguments: hubArguments({ ...flags, knativeDemonstration: true }),
+    ...(flags.featureGates !== undefined && { featureGates: parseGates(flags.featureGates, HubGates) }),
+    ...(autoApproveUsers && { autoApprovedIdentities: autoApproveUsers }),
+  };
 }
 
 /** To a person, or to the command that detached this process. */

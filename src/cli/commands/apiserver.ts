@@ -42,7 +42,7 @@ export function apiserverCommand(): Command {
         .default(A_YEAR_MS, "365d"),
     )
     .option("--shared-port", "one port for all clusters: each is served under /clusters/NAME")
-    .option("--nodes <n>", "how many nodes each cluster has, which simulate its Pods", count(1), 1)
+    .option("--nodes <n>", "how many nodes each cluster has, which run its Pods or simulate them", count(1), 1)
     .option("--no-node", "clusters without nodes: Pods wait for somebody to take them")
     .addCommand(changeCommand("add", "add a cluster, while the servers run or not"))
     .addCommand(changeCommand("remove", "stop a cluster and remove all that it kept, without asking"))

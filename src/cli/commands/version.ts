@@ -1,8 +1,16 @@
-/** `capstan version`. */
-import { Command } from "commander";
-import { print } from "../terminal.ts";
-import { version } from "../version.ts";
+/** `capstan version`: of this program, and of the cluster where one is reached. */
+import { Command, Option } from "commander";
+import { type TargetFlags, withTargetOptions } from "../target-options.ts";
+
+export interface VersionFlags extends TargetFlags {
+  readonly client?: boolean;
+  readonly output: "text" | "json";
+}
 
 export function versionCommand(): Command {
-  return new Command("version").description("print the version").action(() => print(`capstan ${version()}`));
+  return withTargetOptions(new Command("version"))
+    .description("print the version, and that of the cluster where one is reached")
+    .option("--client", "only this program's")
+    .addOption(new Option("-o, --output <form>", "how to show it").choices(["text", "json"]).default("text"))
+    .action(async (flags: VersionFlags) => (await import("../actions/version.ts")).showVersion(flags));
 }

@@ -1,0 +1,248 @@
+/** What is wrong with a spoke and its way to the hub, given what was seen of them. Pure. */
+import { ClusterCondition, type ManagedCluster } from "#api/cluster";
+import { type Klusterlet, KlusterletCondition, KlusterletReason } from "#api/operator";
+import { findCondition } from "#lib/conditions";
+import { humanDuration } from "#lib/duration";
+import { broken, type Finding, ok, warning } from "./finding.ts";
+import { type Workload, workloadFinding } from "./workloads.ts";
+
+export interface SpokeFacts {
+  readonly operator: Workload | undefined;
+  readonly klusterlets: readonly KlusterletFacts[];
+  readonly now: Date;
+}
+
+/** One Klusterlet, or the agent of a spoke that somebody runs in another way. */
+export interface KlusterletFacts {
+  readonly klusterlet: Klusterlet | undefined;
+  readonly clusterName: string;
+  readonly agentNamespace: string;
+  readonly agents: readonly Workload[];
+  readonly bootstrap: Bootstrap;
+  readonly identity: Identity;
+  /** What the hub said, asked with what the agent has. */
+  readonly hub: HubAnswer;
+}
+
+export type Bootstrap =
+  | { readonly state: "missing" | "unreadable" }
+  | {
+      readonly state: "there";
+      readonly server: string;
+      readonly tokenExpires: Date | undefined;
+      /** The hub's address means its own machine, and the spoke is on another. */
+      readonly isElsewhere: boolean;
+    };
+
+export type Identity =
+  | { readonly state: "missing" | "unreadable" }
+  | { readonly state: "there"; readonly server: string; readonly notBefore: Date; readonly notAfter: Date };
+
+export type HubAnswer =
+  | { readonly state: "not asked" }
+  | { readonly state: "unreachable"; readonly cause: string }
+  | { readonly state: "untrusted"; readonly cause: string }
+  | { readonly state: "unauthorized" | "forbidden" | "no hub" | "unknown cluster" }
+  | { readonly state: "answered"; readonly cluster: ManagedCluster };
+
+export function spokeFindings(facts: SpokeFacts): Finding[] {
+  return [
+    ...(facts.operator ? [workloadFinding(facts.operator, "capstan join, with the flags of the first time")] : []),
+    ...facts.klusterlets.flatMap((each) => klusterletFindings(each, facts.now)),
+  ];
+}
+
+function klusterletFindings(facts: KlusterletFacts, now: Date): Finding[] {
+  return [
+    ...(facts.klusterlet ? conditionFindings(facts.klusterlet) : []),
+    ...facts.agents
+      .filter((agent) => !isWaiting(agent, facts))
+      .map((agent) => workloadFinding(agent, "capstan get klusterlet-info")),
+    ...pathFindings(facts, now),
+  ];
+}
+
+/** The work agent has nothing to do before the hub has let the cluster in, and is not started earlier. */
+function isWaiting({ deployment }: Workload, { identity }: KlusterletFacts): boolean {
+  return identity.state !== "there" && deployment?.spec.replicas === 0;
+}
+
+const OPERATOR_LOGS = "kubectl logs -n open-cluster-management deployment/klusterlet";
+
+function conditionFindings({ metadata, status }: Klusterlet): Finding[] {
+  const about = `Klusterlet ${metadata.name}`;
+  const said = (type: string) => findCondition(status?.conditions, type);
+  const text = (type: string) => said(type)?.message || said(type)?.reason || "";
+  if (metadata.deletionTimestamp !== undefined) {
+    return [
+      warning(
+        about,
+        `it is being removed: ${text(KlusterletCondition.Applied) || "its operator cleans up"}`,
+        OPERATOR_LOGS,
+      ),
+    ];
+  }
+  if (!said(KlusterletCondition.Applied)) return [broken(about, "no operator has looked at it yet", OPERATOR_LOGS)];
+  const found: Finding[] = [];
+  if (said(KlusterletCondition.ReadyToApply)?.status === "False") {
+    found.push(
+      broken(
+        about,
+        `its managed cluster is not ready for it: ${text(KlusterletCondition.ReadyToApply)}`,
+        OPERATOR_LOGS,
+      ),
+    );
+  }
+  if (said(KlusterletCondition.Applied)?.status === "False") {
+    found.push(broken(about, `it could not be made so: ${text(KlusterletCondition.Applied)}`, OPERATOR_LOGS));
+  }
+  if (said(KlusterletCondition.ValidFeatureGates)?.status === "False") {
+    found.push(warning(about, text(KlusterletCondition.ValidFeatureGates), `kubectl edit klusterlet ${metadata.name}`));
+  }
+  const connection = said(KlusterletCondition.HubConnectionDegraded);
+  if (connection?.status === "True" && connection.reason.includes(KlusterletReason.hubUnauthorized)) {
+    found.push(
+      broken(
+        about,
+        `the hub does not grant the agent what it needs: ${connection.message}`,
+        "capstan accept on the hub",
+      ),
+    );
+  }
+  return found.length > 0 ? found : [ok(about, "it is applied")];
+}
+
+/** From the identity to the hub and back; the first thing that is wrong explains the rest. */
+function pathFindings(facts: KlusterletFacts, now: Date): Finding[] {
+  const { bootstrap, identity, clusterName, agentNamespace } = facts;
+  const rejoin = `capstan join, with a new token from \`capstan get token\` on the hub, and --cluster-name ${clusterName}`;
+  const found: Finding[] = [];
+  if (bootstrap.state === "there" && bootstrap.isElsewhere) {
+    found.push(
+      broken(
+        `the way to the hub`,
+        `agents are told to find it at ${bootstrap.server}, which means the machine that they run on`,
+        `capstan join with --hub-apiserver of an address that reaches the hub from there, and --cluster-name ${clusterName}`,
+      ),
+    );
+  }
+  if (identity.state === "there") {
+    found.push(...certificateFindings(identity, agentNamespace, now));
+  } else if (bootstrap.state === "missing") {
+    return [
+      broken(
+        `Secret ${agentNamespace}/bootstrap-hub-kubeconfig`,
+        "it is not there, so the agent cannot ask the hub",
+        rejoin,
+      ),
+    ];
+  } else if (bootstrap.state === "unreadable") {
+    return [
+      broken(`Secret ${agentNamespace}/bootstrap-hub-kubeconfig`, "it holds no kubeconfig that makes sense", rejoin),
+    ];
+  } else if (bootstrap.state === "there" && bootstrap.tokenExpires && bootstrap.tokenExpires <= now) {
+    const ago = humanDuration(now.getTime() - bootstrap.tokenExpires.getTime());
+    found.push(broken("the bootstrap token", `it ended ${ago} ago, before the hub had let ${clusterName} in`, rejoin));
+  }
+  return [...found, ...answerFindings(facts, rejoin)];
+}
+
+/** Agents renew when a fifth of the life is left; when a tenth is, something keeps them from it. */
+const LATE_SHARE = 0.1;
+
+function certificateFindings(identity: Identity & { state: "there" }, namespace: string, now: Date): Finding[] {
+  const about = `Secret ${namespace}/hub-kubeconfig-secret`;
+  const left = identity.notAfter.getTime() - now.getTime();
+  const life = identity.notAfter.getTime() - identity.notBefore.getTime();
+  const logs = `kubectl logs -n ${namespace} deployment/klusterlet-registration-agent`;
+  if (left <= 0) {
+    return [
+      broken(
+        about,
+        `the agent's certificate ended ${humanDuration(-left)} ago; it asks for a new one as at the first time`,
+        "capstan accept on the hub",
+      ),
+    ];
+  }
+  if (left < life * LATE_SHARE) {
+    return [warning(about, `the agent's certificate ends in ${humanDuration(left)} and was not renewed`, logs)];
+  }
+  if (identity.notBefore > now) {
+    return [
+      broken(
+        about,
+        "the agent's certificate is not valid yet: the clocks of hub and spoke differ",
+        "set the clocks of both by NTP",
+      ),
+    ];
+  }
+  return [ok(about, `the agent's certificate is good for ${humanDuration(left)}`)];
+}
+
+function answerFindings({ hub, identity, bootstrap, clusterName }: KlusterletFacts, rejoin: string): Finding[] {
+  const server = identity.state === "there" ? identity.server : bootstrap.state === "there" ? bootstrap.server : "";
+  const about = `the hub ${server}`.trimEnd();
+  const isKnown = identity.state === "there";
+  switch (hub.state) {
+    case "not asked":
+      return [];
+    case "unreachable":
+      return [
+        broken(about, `it cannot be reached from here: ${hub.cause}`, "capstan doctor, with --context of the hub"),
+      ];
+    case "untrusted":
+      return [broken(about, `what answers there is not whom the agent trusts: ${hub.cause}`, rejoin)];
+    case "unauthorized":
+      return [
+        broken(about, isKnown ? "it does not know the agent's certificate" : "it does not know the token", rejoin),
+      ];
+    case "forbidden":
+      return [
+        broken(
+          about,
+          `it does not let ${clusterName} see its own entry; it was denied or deleted there`,
+          `capstan accept --clusters ${clusterName}, on the hub`,
+        ),
+      ];
+    case "no hub":
+      return [
+        broken(
+          about,
+          "it is no hub: it does not know ManagedClusters",
+          "capstan init --wait, with --context of the hub",
+        ),
+      ];
+    case "unknown cluster":
+      return [
+        isKnown
+          ? broken(about, `it has no ManagedCluster ${clusterName}: somebody deleted it there`, rejoin)
+          : broken(
+              about,
+              `it has not heard of ${clusterName} yet`,
+              "kubectl logs -n open-cluster-management-agent deployment/klusterlet-registration-agent",
+            ),
+      ];
+    case "answered":
+      return entryFindings(hub.cluster, about);
+  }
+}
+
+function entryFindings({ metadata, spec, status }: ManagedCluster, about: string): Finding[] {
+  const { name } = metadata;
+  const accept = `capstan accept --clusters ${name}, on the hub`;
+  if (!spec?.hubAcceptsClient) return [warning(about, `it has not let ${name} in yet`, accept)];
+  const said = (type: string) => findCondition(status?.conditions, type);
+  if (said(ClusterCondition.Joined)?.status !== "True")
+    return [warning(about, `${name} was let in and has not joined yet`, accept)];
+  const available = said(ClusterCondition.Available);
+  if (available?.status !== "True") {
+    return [
+      broken(
+        about,
+        `it calls ${name} ${available?.status === "False" ? "unavailable" : "lost"}: ${available?.message ?? "its agent has not said"}`,
+        "capstan get klusterlet-info",
+      ),
+    ];
+  }
+  return [ok(about, `it has ${name} joined and available`)];
+}

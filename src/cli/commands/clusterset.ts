@@ -1,0 +1,88 @@
+/** `capstan create|delete clusterset` and `capstan clusterset …`: sets of clusters. */
+import { Argument, Command, InvalidArgumentError } from "commander";
+import { dns1123Label, dns1123Subdomain } from "#lib/names";
+import { type TaskFlags, withTaskOptions } from "../administration-options.ts";
+import { clusterNames, words } from "../options.ts";
+
+export interface BindingFlags extends TaskFlags {
+  readonly namespace: string;
+}
+
+export interface MembersFlags extends TaskFlags {
+  readonly clusters?: readonly string[];
+  readonly namespaces?: readonly string[];
+}
+
+const load = () => import("../actions/clusterset.ts");
+
+export function createCommand(): Command {
+  return new Command("create").description("create a set of clusters").addCommand(
+    onSet("clusterset")
+      .description("create a set of clusters; those belong to it that its label names")
+      .action(async (name: string, flags: TaskFlags) => (await load()).runCreate(name, flags)),
+  );
+}
+
+export function deleteCommand(): Command {
+  return new Command("delete")
+    .description("delete a set of clusters, or what lets clusters ask to join")
+    .addCommand(
+      onSet("clusterset")
+        .description("delete a set of clusters that no namespace uses")
+        .action(async (name: string, flags: TaskFlags) => (await load()).runDelete(name, flags)),
+    )
+    .addCommand(
+      withTaskOptions(new Command("token"))
+        .description("delete what lets clusters ask to join; those that were let in stay")
+        .action(async (flags: TaskFlags) => (await import("../actions/token.ts")).runDeleteToken(flags)),
+    );
+}
+
+export function clusterSetCommand(): Command {
+  return new Command("clusterset")
+    .description("fill sets of clusters, and lend them to namespaces")
+    .addCommand(
+      withNamespace(onSet("bind"))
+        .description("let a namespace use a set")
+        .action(async (name: string, flags: BindingFlags) => (await load()).runBind(name, flags)),
+    )
+    .addCommand(
+      withNamespace(onSet("unbind"))
+        .description("no longer let a namespace use a set")
+        .action(async (name: string, flags: BindingFlags) => (await load()).runUnbind(name, flags)),
+    )
+    .addCommand(
+      onSet("set")
+        .description("put clusters into a set, out of the one that they are in")
+        .option("--clusters <names>", "the clusters, separated by commas", clusterNames)
+        .option("--namespaces <names>", "namespaces that the set is to manage on its clusters", words)
+        .action(async (name: string, flags: MembersFlags, self: Command) => {
+          if (!flags.clusters && !flags.namespaces) {
+            self.error("error: say what to put into the set: --clusters <names> or --namespaces <names>", {
+              exitCode: 2,
+            });
+          }
+          await (await load()).runSet(name, flags);
+        }),
+    );
+}
+
+function onSet(name: string): Command {
+  return withTaskOptions(new Command(name)).addArgument(new Argument("<name>", "the set").argParser(setName));
+}
+
+function withNamespace(command: Command): Command {
+  return command.option("-n, --namespace <name>", "the namespace", namespaceName, "default");
+}
+
+function setName(name: string): string {
+  const [flaw] = dns1123Subdomain(name);
+  if (flaw !== undefined) throw new InvalidArgumentError(`It is no name of a set: ${flaw}.`);
+  return name;
+}
+
+function namespaceName(name: string): string {
+  const [flaw] = dns1123Label(name);
+  if (flaw !== undefined) throw new InvalidArgumentError(`It is no namespace: ${flaw}.`);
+  return name;
+}

@@ -1,0 +1,292 @@
+/** From two empty clusters to a joined fleet and back, with the commands that an administrator types. */
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CustomResourceDefinition } from "#api/apiextensions";
+import { CertificateSigningRequest } from "#api/certificates";
+import { ClusterCondition, ManagedCluster } from "#api/cluster";
+import { ConfigMap, Namespace, Secret } from "#api/core";
+import type { Kind, KubeObject } from "#api/meta";
+import { ClusterManager, Klusterlet } from "#api/operator";
+import { ClusterRole, ClusterRoleBinding } from "#api/rbac";
+import {
+  type Client,
+  connectionOf,
+  createClient,
+  isNotFound,
+  isUnknownKind,
+  loadKubeconfig,
+  parseKubeconfig,
+} from "#kube";
+import { isTrue } from "#lib/conditions";
+import { build, type Ended, type Running, run, start } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { portOf } from "../support/running-fleet.ts";
+
+let dir: string;
+let servers: Running;
+let hub: Client;
+let spoke: Client;
+let url: string;
+
+beforeAll(async () => {
+  build();
+  dir = await mkdtemp(join(tmpdir(), "capstan-administration-"));
+  servers = start("apiserver", "--clusters", "hub,cluster1", "--data-dir", dir, "--durability", "os", ...portOf(dir));
+  await eventually(() => stat(join(dir, "ready.json")));
+  [hub, spoke] = (await Promise.all(["hub", "cluster1"].map(clientOf))) as [Client, Client];
+  url = hub.server;
+}, 120_000);
+
+afterAll(async () => {
+  hub?.close();
+  spoke?.close();
+  servers?.child.kill("SIGTERM");
+  await servers?.ended;
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function clientOf(name: string): Promise<Client> {
+  const config = await loadKubeconfig({ path: join(dir, `${name}.kubeconfig`) });
+  return createClient({ connection: await connectionOf(config) });
+}
+
+const on = (context: string, ...words: string[]): Promise<Ended> => run(...words, "--dir", dir, "--context", context);
+const ended = async (command: Promise<Ended>): Promise<Ended> => {
+  const end = await command;
+  expect(end.code, end.stderr).toBe(0);
+  return end;
+};
+
+async function isThere<T extends KubeObject>(client: Client, kind: Kind<T>, key: string): Promise<boolean> {
+  try {
+    await client.get(kind, key);
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** Objects of the whole cluster that were not there before anybody did anything. */
+async function footprint(client: Client): Promise<string[]> {
+  const kinds = [Namespace, CustomResourceDefinition, ClusterRole, ClusterRoleBinding] as readonly Kind<KubeObject>[];
+  const lists = await Promise.all(kinds.map((kind) => client.list(kind)));
+  return lists
+    .flatMap(({ items }, index) => items.map(({ metadata }) => `${kinds[index]?.kind} ${metadata.name}`))
+    .sort();
+}
+
+async function token(): Promise<string> {
+  const { stdout } = await ended(on("hub", "get", "token", "-o", "json"));
+  const said = JSON.parse(stdout);
+  expect(Object.keys(said)).toEqual(["hub-token", "hub-apiserver"]);
+  expect(said["hub-apiserver"]).toBe(url);
+  return said["hub-token"];
+}
+
+describe("an administrator", { timeout: 120_000 }, () => {
+  let before: { hub: string[]; spoke: string[] };
+  let hubToken: string;
+
+  it("is told what init would do, and nothing is done", async () => {
+    before = { hub: await footprint(hub), spoke: await footprint(spoke) };
+    const { stdout, stderr } = await ended(on("hub", "init", "--dry-run"));
+    expect(stdout).toMatch(/^ACTION\s+KIND\s+NAME\s+NOTE\ncreate\s+CustomResourceDefinition\s+clustermanagers\./);
+    expect(stdout).toMatch(/create\s+ClusterManager\s+cluster-manager\n/);
+    expect(stderr).toMatch(/Dry run: \d+ to create. Nothing was changed.\n$/);
+    expect(await footprint(hub)).toEqual(before.hub);
+  });
+
+  it("makes a cluster a hub, and gets the words by which others join", async () => {
+    const file = join(dir, "join-command");
+    const flags = ["--wait", "--output-join-command-file", file, "--knative-removal-patience", "2m"];
+    const { stdout, stderr } = await ended(on("hub", "init", ...flags));
+    const words = /^ {4}(capstan join --hub-token (\S+) --hub-apiserver (\S+) --wait --cluster-name <cluster_name>)\n$/;
+    const [, command, , server] = words.exec(stdout) ?? [];
+    expect(server).toBe(url);
+    expect(await readFile(file, "utf8")).toBe(`${command}\n`);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(stderr).toContain("✓ the hub works");
+    const { metadata, spec } = await hub.get(ClusterManager, "cluster-manager");
+    expect(metadata.annotations).toEqual({
+      "operator.capstan.dev/hub-arguments": '["--knative-removal-patience=2m"]',
+    });
+    expect(spec?.registrationConfiguration?.featureGates).toContainEqual({ feature: "ClusterProfile", mode: "Enable" });
+  });
+
+  it("changes nothing by saying it again, not even what others have said", async () => {
+    const gates = [{ feature: "DefaultClusterSet", mode: "Enable" }];
+    await hub.patch(ClusterManager, "cluster-manager", {
+      spec: { registrationConfiguration: { featureGates: gates } },
+    });
+    const { stderr } = await ended(on("hub", "init"));
+    expect(stderr).toMatch(/has what makes it a hub \(\d+ unchanged\)\n/);
+    const { spec } = await hub.get(ClusterManager, "cluster-manager");
+    expect(spec?.registrationConfiguration?.featureGates).toEqual(gates);
+  });
+
+  it("tells strangers how the hub is reached", async () => {
+    const { data, immutable } = await hub.get(ConfigMap, "kube-public/cluster-info");
+    expect(immutable).toBe(true);
+    expect(data?.kubeconfig).toContain(`server: ${url}`);
+  });
+
+  it("is told what join would do, and nothing is done", async () => {
+    hubToken = await token();
+    const { stdout, stderr } = await ended(on("cluster1", ...joinWords(), "--dry-run"));
+    expect(stdout).toMatch(/create\s+Secret\s+open-cluster-management-agent\/bootstrap-hub-kubeconfig\n/);
+    expect(stdout + stderr).not.toContain(hubToken);
+    expect(await footprint(spoke)).toEqual(before.spoke);
+  });
+
+  const joinWords = (name = "cluster1") => [
+    "join",
+    "--hub-token",
+    hubToken,
+    "--hub-apiserver",
+    url,
+    "--cluster-name",
+    name,
+  ];
+
+  it("lets a cluster ask, with the hub's authority and its fingerprint", async () => {
+    const { stdout, stderr } = await ended(
+      on("cluster1", ...joinWords(), "--wait", "--grant-access=view", "--klusterlet-annotation", "zone=a"),
+    );
+    expect(stdout).toBe("");
+    expect(stderr).toMatch(/trusted by the authority in its cluster-info, SHA-256 ([0-9A-F]{2}:){31}[0-9A-F]{2}\n/);
+    expect(stderr).toContain("    capstan accept --clusters cluster1\n");
+    expect(stderr).not.toContain(hubToken);
+    const { metadata, spec } = await spoke.get(Klusterlet, "klusterlet");
+    expect(metadata.annotations).toEqual({ "access.capstan.dev/cluster-role": "view" });
+    expect(spec).toMatchObject({
+      clusterName: "cluster1",
+      deployOption: { mode: "Default" },
+      externalServerURLs: [{ url: spoke.server }],
+      registrationConfiguration: {
+        clientCertExpirationSeconds: 31_536_000,
+        clusterAnnotations: { "agent.open-cluster-management.io/zone": "a" },
+      },
+    });
+    const { data } = await spoke.get(Secret, "open-cluster-management-agent/bootstrap-hub-kubeconfig");
+    const config = parseKubeconfig(Buffer.from(data?.kubeconfig ?? "", "base64").toString("utf8"), "bootstrap");
+    expect(config).toMatchObject({
+      clusters: [{ name: "hub", server: url }],
+      users: [{ name: "bootstrap", token: hubToken }],
+      contexts: [{ name: "bootstrap", cluster: "hub", user: "bootstrap" }],
+    });
+  });
+
+  it("finds a request that waits, which is no reason to call anything broken", async () => {
+    const requests = await eventually(async () => {
+      const { items } = await hub.list(CertificateSigningRequest);
+      expect(items).toHaveLength(1);
+      return items;
+    });
+    expect(requests[0]?.status?.conditions).toBeUndefined();
+    const { stdout } = await ended(on("hub", "doctor"));
+    expect(stdout).toContain(
+      "! ManagedCluster cluster1: it waits to be let in\n    → capstan accept --clusters cluster1",
+    );
+    const { findings, isSpoke } = JSON.parse((await ended(on("cluster1", "doctor", "-o", "json"))).stdout);
+    expect(isSpoke).toBe(true);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ level: "warning", message: "it has not let cluster1 in yet" }),
+    );
+  });
+
+  it("refuses to be somebody else", async () => {
+    const { code, stderr } = await on("cluster1", ...joinWords("cluster9"));
+    expect(code).toBe(1);
+    expect(stderr).toContain("has joined as cluster1 already; take it out first with `capstan unjoin");
+  });
+
+  it("lets it in, and it comes", async () => {
+    const dry = await ended(on("hub", "accept", "--clusters", "cluster1", "--dry-run"));
+    expect(dry.stderr).toBe("Dry run: 2 to change. Nothing was changed.\n");
+    expect((await hub.get(ManagedCluster, "cluster1")).spec?.hubAcceptsClient ?? false).toBe(false);
+    const { stderr } = await ended(on("hub", "accept", "--clusters", "cluster1"));
+    expect(stderr).toContain("ManagedCluster cluster1: hubAcceptsClient is true now");
+    await eventually(async () => {
+      const { status } = await hub.get(ManagedCluster, "cluster1");
+      expect(isTrue(status?.conditions, ClusterCondition.Joined)).toBe(true);
+      expect(isTrue(status?.conditions, ClusterCondition.Available)).toBe(true);
+    });
+    await ended(on("hub", "accept", "--clusters", "cluster1", "--wait"));
+    for (const context of ["hub", "cluster1"]) {
+      await eventually(async () => {
+        const { stderr } = await ended(on(context, "doctor"));
+        expect(stderr).toMatch(/: nothing is broken.\n$/);
+      });
+    }
+  });
+
+  it("sees what is installed", async () => {
+    const info = await ended(on("hub", "get", "hub-info"));
+    expect(info.stdout).toMatch(/Operator: {2}open-cluster-management\/cluster-manager {2}1\/1 ready {2}capstan:/);
+    expect(info.stdout).toContain("Deployment open-cluster-management-hub/cluster-manager-registration-controller");
+    const spokeInfo = JSON.parse((await ended(on("cluster1", "get", "klusterlet-info", "-o", "json"))).stdout);
+    expect(spokeInfo.objects[0]).toMatchObject({ kind: "Klusterlet", clusterName: "cluster1", mode: "Default" });
+    const versions = JSON.parse((await ended(on("hub", "version", "-o", "json"))).stdout);
+    expect(versions).toMatchObject({
+      clientVersion: expect.any(String),
+      serverVersion: expect.stringMatching(/^v1\./),
+    });
+  });
+
+  it("groups clusters, and lends the group", async () => {
+    const say = async (...words: string[]) => (await ended(on("hub", ...words))).stderr;
+    expect(await say("create", "clusterset", "blue")).toBe("✓ Clusterset blue is created\n");
+    expect(await say("create", "clusterset", "blue")).toBe("✓ Clusterset blue is already created\n");
+    expect(await say("clusterset", "set", "blue", "--clusters", "cluster1")).toBe(
+      "✓ Cluster cluster1 is set, from ClusterSet default to Clusterset blue\n",
+    );
+    expect(await say("clusterset", "bind", "blue")).toBe("✓ Clusterset blue is bound to Namespace default\n");
+    await eventually(async () => {
+      const { stdout } = await ended(on("hub", "get", "clustersets"));
+      expect(stdout).toMatch(/\nblue\s+default\s+1 ManagedClusters selected/);
+    });
+    const used = await on("hub", "delete", "clusterset", "blue");
+    expect(used).toMatchObject({ code: 1, stdout: "" });
+    expect(used.stderr).toContain("capstan clusterset unbind blue --namespace default");
+    expect(await say("clusterset", "unbind", "blue")).toBe("✓ Clusterset blue is unbound from Namespace default\n");
+    await say("clusterset", "set", "default", "--clusters", "cluster1");
+    expect(await say("delete", "clusterset", "blue")).toBe("✓ Clusterset blue is deleted\n");
+  });
+
+  it("does not take the hub from under a cluster that works", async () => {
+    const { code, stderr } = await on("hub", "clean");
+    expect(code).toBe(1);
+    expect(stderr).toContain("cluster1 is still joined to");
+    expect(await isThere(hub, ClusterManager, "cluster-manager")).toBe(true);
+  });
+
+  it("takes a cluster out, and nothing is left but what must be", async () => {
+    const dry = await ended(on("cluster1", "unjoin", "--cluster-name", "cluster1", "--dry-run"));
+    expect(dry.stdout).toMatch(/delete\s+Klusterlet\s+klusterlet\n/);
+    expect(await isThere(spoke, Klusterlet, "klusterlet")).toBe(true);
+    await ended(on("cluster1", "unjoin", "--cluster-name", "cluster1"));
+    const error = await spoke.list(Klusterlet).catch((failure: unknown) => failure);
+    expect(isUnknownKind(error)).toBe(true);
+    const left = (await footprint(spoke)).filter((name) => !before.spoke.includes(name));
+    expect(left).toEqual([
+      "CustomResourceDefinition appliedmanifestworks.work.open-cluster-management.io",
+      "CustomResourceDefinition clusterclaims.cluster.open-cluster-management.io",
+      "CustomResourceDefinition clusterproperties.about.k8s.io",
+    ]);
+    const { status } = await hub.get(ManagedCluster, "cluster1");
+    expect(isTrue(status?.conditions, ClusterCondition.Available)).toBe(false);
+  });
+
+  it("takes the hub away, and nothing is left but what must be", async () => {
+    await ended(on("hub", "clean"));
+    const error = await hub.list(ClusterManager).catch((failure: unknown) => failure);
+    expect(isUnknownKind(error)).toBe(true);
+    const left = (await footprint(hub)).filter((name) => !before.hub.includes(name));
+    expect(left).toEqual(["CustomResourceDefinition clusterprofiles.multicluster.x-k8s.io"]);
+    expect(await isThere(hub, ConfigMap, "kube-public/cluster-info")).toBe(false);
+    expect((await hub.list(CertificateSigningRequest)).items).toEqual([]);
+  });
+});
