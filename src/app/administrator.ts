@@ -1,56 +1,20 @@
-/** What an administrator does to make a hub and to let a cluster in, by the API alone. */
-import { CustomResourceDefinition } from "#api/apiextensions";
-import { TokenRequest } from "#api/authentication";
+/** What `up` does beyond what commands do: it lets its own clusters in without asking, and knows when they work. */
 import { CertificateSigningRequest } from "#api/certificates";
-import { CLUSTER_LEASE, ClusterCondition, ClusterLabel, ManagedCluster, ManagedClusterSetBinding } from "#api/cluster";
+import { CLUSTER_LEASE, ClusterCondition, ClusterLabel, ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
-import { Namespace, ServiceAccount } from "#api/core";
 import { ClusterProfile } from "#api/inventory";
-import { knativeEventingCrd, knativeServingCrd } from "#api/knative";
-import { apiVersionOf, type Kind, type KubeObject, keyOf, kind } from "#api/meta";
-import { agentRequest, Bootstrap, bootstrapObjects, hubCrds, spokeCrds } from "#features/registration/hub";
-import { type Client, type Draft, isAlreadyExists, isNotFound, type Kubeconfig, kubeconfigFor } from "#kube";
+import type { Kind, KubeObject } from "#api/meta";
+import { agentRequest, Bootstrap } from "#features/registration/hub";
+import type { Client } from "#kube";
 import { timestamp } from "#lib/clock";
 import { findCondition, isTrue } from "#lib/conditions";
 
 /** The namespace of the demonstration fleet, and the set that is bound to it. */
 export const FLEET_NAMESPACE = "fleet-system";
-const FLEET_SET = "default";
+export const FLEET_SET = "default";
 
 /** Losses should show while one looks. */
 const FLEET_LEASE_SECONDS = 3;
-
-/** A bootstrap token is for joining now; a later join asks for a new one. */
-const TOKEN_SECONDS = 3600;
-
-/** Installs kinds, roles and the namespace of the fleet on a hub. Doing it again changes nothing. */
-export async function prepareHub(hub: Client): Promise<void> {
-  await installDefinitions(hub, [...hubCrds, knativeServingCrd, knativeEventingCrd]);
-  for (const object of bootstrapObjects()) await ensure(hub, kindOf(object), object);
-  await ensure(hub, Namespace, { metadata: { name: FLEET_NAMESPACE } });
-  await ensure(hub, ManagedClusterSetBinding, {
-    metadata: { namespace: FLEET_NAMESPACE, name: FLEET_SET },
-    spec: { clusterSet: FLEET_SET },
-  });
-}
-
-/** Installs the kinds by which a spoke tells about itself, and the namespace of its agent. */
-export async function prepareSpoke(spoke: Client, agentNamespace: string): Promise<void> {
-  await installDefinitions(spoke, spokeCrds);
-  await ensure(spoke, Namespace, { metadata: { name: agentNamespace } });
-}
-
-/** A kubeconfig with which a cluster can ask the hub to be let in. */
-export async function bootstrapKubeconfig(hub: Client, authority: string): Promise<Kubeconfig> {
-  const account = `${Bootstrap.namespace}/${Bootstrap.serviceAccount}`;
-  const { status } = await hub.createSub<TokenRequest, ServiceAccount>(ServiceAccount, account, "token", {
-    apiVersion: apiVersionOf(TokenRequest),
-    kind: TokenRequest.kind,
-    metadata: {},
-    spec: { expirationSeconds: TOKEN_SECONDS },
-  });
-  return kubeconfigFor({ name: "hub", server: hub.server, ca: authority, token: status?.token ?? "" });
-}
 
 /**
  * Lets a cluster in as `accept` does: waits for it to ask, says that the hub accepts it, and approves its requests until
@@ -138,32 +102,6 @@ export async function untilWorking(hub: Client, name: string, since: Date, signa
   );
 }
 
-async function installDefinitions(client: Client, definitions: readonly CustomResourceDefinition[]): Promise<void> {
-  await Promise.all(
-    definitions.map(async (definition) => {
-      await ensure(client, CustomResourceDefinition, definition);
-      const one = { fieldSelector: `metadata.name=${definition.metadata.name}` };
-      await until(client, CustomResourceDefinition, one, isEstablished, AbortSignal.timeout(30_000));
-    }),
-  );
-}
-
-function isEstablished({ status }: CustomResourceDefinition): boolean {
-  return isTrue(status?.conditions, "Established");
-}
-
-async function ensure<T extends KubeObject>(client: Client, kind: Kind<T>, object: Draft<T>): Promise<void> {
-  const key = keyOf(object as unknown as T);
-  try {
-    await client.get(kind, key);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    await client.create(kind, object).catch((failure: unknown) => {
-      if (!isAlreadyExists(failure)) throw failure;
-    });
-  }
-}
-
 /** Watches until an object fulfils the condition, however often the stream ends in between. */
 async function until<T extends KubeObject>(
   client: Client,
@@ -178,10 +116,4 @@ async function until<T extends KubeObject>(
     }
     signal.throwIfAborted();
   }
-}
-
-function kindOf({ apiVersion, kind: name }: KubeObject): Kind<KubeObject> {
-  const [version = "", group = ""] = apiVersion.split("/").reverse();
-  const namespaced = ["ServiceAccount"].includes(name);
-  return kind<KubeObject>({ group, version, kind: name, plural: `${name.toLowerCase()}s`, namespaced });
 }

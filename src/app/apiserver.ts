@@ -13,8 +13,9 @@ import { createClient, type Kubeconfig, kubeconfigFor } from "#kube";
 import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
 import type { FleetDirectory } from "./fleet-directory.ts";
-import { nodeNames, type RunningNodes, startNodes } from "./node.ts";
+import { nodeNames, type OwnPrograms, type RunningNodes, startNodes } from "./node.ts";
 import { candidatePorts, holderOfPort, PortTurns } from "./ports.ts";
+import { loggingTo } from "./program-logs.ts";
 import { reasonOf, UserError } from "./user-error.ts";
 
 export interface ApiServerOptions {
@@ -30,6 +31,8 @@ export interface ApiServerOptions {
   readonly signingDurationMs: number;
   /** How many nodes each cluster has. */
   readonly nodes: number;
+  /** How they run the containers of Capstan's own image; without it these are simulated as all others. */
+  readonly own?: OwnPrograms;
   /** The version of Capstan, which the clusters report. */
   readonly version: string;
   readonly clock: Clock;
@@ -196,9 +199,9 @@ export class RunningApiServer {
 
   /** Nodes are known to their cluster under names of their own, so that the audit log tells them from its people. */
   async #startNodes(cluster: EmbeddedCluster): Promise<void> {
-    const { nodes: count, version, clock } = this.#options;
+    const { nodes: count, own: programs, directory, version, clock } = this.#options;
     if (count === 0) return;
-    const { name, url } = cluster;
+    const { name, url, authority } = cluster;
     const log = this.#options.log.with({ cluster: name });
     const names = nodeNames(`${name}-node`, count);
     const { certificate } = cluster.identify({
@@ -206,7 +209,13 @@ export class RunningApiServer {
       organizations: ["system:nodes", "system:masters"],
     });
     const client = createClient({ connection: { server: new URL(url).origin }, direct: cluster.connect(certificate) });
-    const nodes = startNodes({ client, names, version, clock, log });
+    const own = programs && {
+      ...programs,
+      run: loggingTo(directory.logs, name, programs.run),
+      root: directory.podsOf(name),
+      server: { url, ca: authority },
+    };
+    const nodes = startNodes({ client, names, version, clock, log, ...(own && { own }) });
     nodes.stopped.catch((error: unknown) => log.error("the nodes of a cluster failed", { error }));
     this.#nodes.set(name, nodes);
   }
@@ -228,6 +237,7 @@ export class RunningApiServer {
 /** Removes what a cluster that does not run kept in the folder. */
 export async function forgetCluster(directory: FleetDirectory, name: string): Promise<void> {
   await rm(directory.dataOf(name), { recursive: true, force: true });
+  await rm(directory.podsOf(name), { recursive: true, force: true });
   await rm(directory.kubeconfigOf(name), { force: true });
 }
 

@@ -1,47 +1,47 @@
-/** A hub and its spokes in one process: starting, joining, and ending them together. */
+/** A hub and its spokes in one process, set up as an administrator would: init, join, accept. */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
+import {
+  ClusterCondition,
+  ManagedCluster,
+  ManagedClusterSetBinding,
+  managedClusterCrd,
+  managedClusterSetBindingCrd,
+} from "#api/cluster";
+import { Namespace } from "#api/core";
+import { Klusterlet } from "#api/operator";
 import type { EmbeddedCluster } from "#apiserver";
 import { type OwnProgram, ownProvider, writeProviderFile } from "#features/inventory";
-import { type Client, connectionOf, createClient } from "#kube";
+import type { RunProgram } from "#features/node";
+import { type Client, type Connection, connectionOf, createClient } from "#kube";
 import { type Clock, systemClock } from "#lib/clock";
+import { isTrue } from "#lib/conditions";
 import { createLogger, type Logger, type LogLevel } from "#lib/log";
-import {
-  accept,
-  bootstrapKubeconfig,
-  FLEET_NAMESPACE,
-  prepareHub,
-  prepareSpoke,
-  untilWorking,
-} from "./administrator.ts";
-import { runAgent } from "./agent.ts";
+import { createOnce, find, untilEstablished } from "./administration/changes.ts";
+import { type HubWish, installHub, untilHubWorks } from "./administration/hub-installation.ts";
+import { hubToken } from "./administration/hub-tokens.ts";
+import { joinCluster } from "./administration/joining.ts";
+import type { Task } from "./administration/task.ts";
+import { accept, FLEET_NAMESPACE, FLEET_SET, untilWorking } from "./administrator.ts";
 import { type RunningApiServer, startApiServer } from "./apiserver.ts";
 import { takeOrders } from "./control.ts";
 import type { FleetDirectory } from "./fleet-directory.ts";
-import { type HubEndpoints, type HubLease, runHub } from "./hub.ts";
-import type { HubChoice } from "./hub-choice.ts";
+import { checkChoice, type HubChoice } from "./hub-choice.ts";
 import { installDemonstration } from "./knative-demonstration.ts";
 import { knativeReleases, type ReleaseChoice, type ReleaseSettings } from "./knative-releases.ts";
-import { createProgramMetrics, type ProgramMetrics } from "./metrics.ts";
 import { DEFAULT_FIRST_PORT } from "./ports.ts";
 import { untilReachable } from "./reachability.ts";
 import { UserError } from "./user-error.ts";
 
-/** What people say about a hub, whichever program it is part of. */
-export interface HubSettings extends HubChoice {
-  readonly autoApproveUsers?: readonly string[];
-  readonly lease?: HubLease;
-  readonly endpoints?: HubEndpoints;
-  /** Which access providers there are. */
-  readonly providerFile?: string;
+/** What people say about the hub of a fleet. */
+export interface FleetHub extends Pick<HubWish, "featureGates" | "autoApprovedIdentities" | "hubArguments"> {
+  readonly choice: HubChoice;
   readonly releases: ReleaseSettings;
-  readonly pollInterval?: number;
-  readonly removalPatience?: number;
 }
 
 export interface FleetOptions {
   readonly spokes: number;
-  readonly hub: HubSettings;
+  readonly hub: FleetHub;
   /** Whether Knative is put on the first spoke. */
   readonly withKnative: boolean;
   /** The first port to try for a new cluster, if the person asked for one. */
@@ -49,6 +49,10 @@ export interface FleetOptions {
   readonly logLevel: LogLevel;
   /** The version of Capstan, which the clusters report. */
   readonly version: string;
+  /** Capstan's own image, of which all programs of the fleet are. */
+  readonly image: string;
+  /** Runs a program of that image. */
+  readonly runProgram: RunProgram;
   /** The words that start Capstan, the first of them an absolute path: consumers of the inventory run its plugins. */
   readonly capstan: readonly [string, ...string[]];
   /** Hears what happens, one step after the other. */
@@ -57,7 +61,6 @@ export interface FleetOptions {
   readonly signal: AbortSignal;
 }
 
-const AGENT_NAMESPACE = "open-cluster-management-agent";
 /** Whoever may read Secrets on the hub of a demonstration fleet may do everything on its spokes. */
 const GRANTED_ROLE = "cluster-admin";
 const A_YEAR_MS = 365 * 24 * 3600 * 1000;
@@ -71,18 +74,11 @@ const KNATIVE_SPOKE = "cluster1";
 /** The spokes that `up` makes; clusters that somebody added are served and left alone. */
 const SPOKE = /^cluster\d+$/;
 
-interface Part {
-  readonly stopping: AbortController;
-  readonly ended: Promise<void>;
-  readonly clients: Client[];
-}
-
 export class Fleet {
   readonly #directory: FleetDirectory;
   readonly #options: FleetOptions;
   readonly #clock: Clock = systemClock;
-  /** What runs, by the name under which ready.json shows it. */
-  readonly #parts = new Map<string, Part>();
+  readonly #clients: Client[] = [];
   #server: RunningApiServer | undefined;
   #refuseOrders = async () => {};
 
@@ -97,9 +93,10 @@ export class Fleet {
 
   /** Ends when every spoke has joined, answers, and can be reached through its ClusterProfile. */
   async start(): Promise<void> {
-    const { progress, spokes, withKnative } = this.#options;
+    const { progress, spokes, withKnative, hub: wish } = this.#options;
     const started = this.#clock.now();
     const releases = await knativeReleases(this.#releaseSettings);
+    checkChoice(wish.choice);
     const server = await this.#startServer([
       "hub",
       ...Array.from({ length: spokes }, (_, index) => `cluster${index + 1}`),
@@ -108,15 +105,23 @@ export class Fleet {
       `${server.clusters.length} clusters serve: ${server.clusters.map(({ name, port }) => `${name} on ${port}`).join(", ")}`,
     );
 
-    const metrics = this.#options.hub.endpoints && createProgramMetrics({ clock: this.#clock });
-    const hub = await this.#connect("hub", metrics);
-    await prepareHub(hub);
-    await this.#startHub(hub, releases, metrics);
-    progress("the hub runs");
-
-    const joining = server.clusters.filter(({ name }) => SPOKE.test(name));
-    await Promise.race([this.#gather(hub, joining, started), this.#hubEnded()]);
-    if (withKnative) await Promise.race([this.#addKnative(hub, releases), this.#hubEnded()]);
+    const hub = await this.#connect("hub");
+    const waiting = this.#patience(JOIN_PATIENCE_MS);
+    try {
+      await this.#installHub({ client: hub, ...waiting });
+      const joining = server.clusters.filter(({ name }) => SPOKE.test(name));
+      await Promise.all([
+        untilHubWorks({ client: hub, ...waiting }).then(() => progress("the hub runs")),
+        ...joining.map((spoke) => this.#join(spoke, hub, started, waiting)),
+      ]);
+      await this.#lookInto(
+        hub,
+        joining.map(({ name }) => name),
+      );
+    } catch (error) {
+      throw waiting.explained(error);
+    }
+    if (withKnative) await this.#addKnative(hub, releases);
     this.#refuseOrders = await takeOrders(this.#directory, {
       add: (name, firstPort) => this.#add(name, firstPort),
       remove: (name) => this.#remove(name),
@@ -124,88 +129,60 @@ export class Fleet {
     await this.#sayReady();
   }
 
-  /** Ends when a part of the fleet fails: better no fleet than half of one that looks whole. */
-  async untilBroken(): Promise<void> {
-    await Promise.all([...this.#parts.values()].map(({ ended }) => ended));
-  }
-
   async stop(): Promise<void> {
     await this.#directory.removeReady();
     await this.#refuseOrders();
-    await Promise.all([...this.#parts.keys()].map((name) => this.#end(name)));
+    for (const client of this.#clients) client.close();
     await this.#server?.close();
   }
 
   async #startServer(clusters: readonly string[]): Promise<RunningApiServer> {
+    const { port, version, image } = this.#options;
     this.#server = await startApiServer({
       directory: this.#directory,
       clusters,
-      firstPort: this.#options.port ?? DEFAULT_FIRST_PORT,
-      portIsWish: this.#options.port !== undefined,
+      firstPort: port ?? DEFAULT_FIRST_PORT,
+      portIsWish: port !== undefined,
       durability: "sync",
       signingDurationMs: A_YEAR_MS,
       nodes: 1,
-      version: this.#options.version,
+      version,
+      own: { image, run: this.#options.runProgram },
       clock: this.#clock,
       log: this.#logOf("apiserver"),
     });
     return this.#server;
   }
 
-  /** Ends when it is clear that the hub runs as it was told to. */
-  async #startHub(client: Client, releases: ReleaseChoice, metrics: ProgramMetrics | undefined): Promise<void> {
+  /** What `init` does, and what the fleet's consumers of the inventory need. */
+  async #installHub(task: Task): Promise<void> {
     const directory = this.#directory;
-    const { hub: settings, capstan } = this.#options;
-    const kubeconfig = directory.kubeconfigOf("hub");
-    const provider = ownProvider({ plugin: "token-secretreader", capstan, kubeconfig });
+    const { hub: wish, capstan, image } = this.#options;
+    const provider = ownProvider({ plugin: "token-secretreader", capstan, kubeconfig: directory.kubeconfigOf("hub") });
     await writeProviderFile(directory.providerFile, [provider]);
     await directory.writeReleases(this.#releaseSettings);
-    const { releases: _, providerFile = directory.providerFile, pollInterval, removalPatience, ...choice } = settings;
-    let onStart = () => {};
-    const started = new Promise<void>((resolve) => {
-      onStart = resolve;
+    await installHub(task, {
+      connection: await this.#connectionTo("hub"),
+      image,
+      useBootstrapToken: false,
+      ...(wish.featureGates && { featureGates: wish.featureGates }),
+      ...(wish.autoApprovedIdentities && { autoApprovedIdentities: wish.autoApprovedIdentities }),
+      ...(wish.hubArguments && { hubArguments: wish.hubArguments }),
+      createNamespace: true,
+      syncLabels: false,
+      force: true,
     });
-    this.#run("hub", [client], (log, signal) =>
-      runHub({
-        client,
-        ...choice,
-        onStart,
-        ...(metrics && { metrics }),
-        knative: {
-          providerFile,
-          own: this.#own,
-          releases: releases.source,
-          fetchManifest: releases.fetchManifest,
-          ...(pollInterval !== undefined && { pollInterval }),
-          ...(removalPatience !== undefined && { removalPatience }),
-        },
-        clock: this.#clock,
-        log,
-        signal,
-      }),
-    );
-    await Promise.race([started, this.#hubEnded()]);
+    for (const definition of [managedClusterCrd, managedClusterSetBindingCrd]) await untilEstablished(task, definition);
+    await createOnce(task, Namespace, FLEET_NAMESPACE, { metadata: { name: FLEET_NAMESPACE } });
+    await createOnce(task, ManagedClusterSetBinding, `${FLEET_NAMESPACE}/${FLEET_SET}`, {
+      metadata: { namespace: FLEET_NAMESPACE, name: FLEET_SET },
+      spec: { clusterSet: FLEET_SET },
+    });
   }
 
   /** Without a network there is still something to show. */
   get #releaseSettings(): ReleaseSettings {
     return { ...this.#options.hub.releases, demonstration: true };
-  }
-
-  /** Nobody joins a hub that has ended; whoever waits for that should hear why. */
-  async #hubEnded(): Promise<never> {
-    await this.#parts.get("hub")?.ended;
-    throw new Error("the hub ended before the fleet was ready");
-  }
-
-  /** Lets the spokes join, and looks whether they can be reached. */
-  async #gather(hub: Client, joining: readonly EmbeddedCluster[], since: Date): Promise<void> {
-    const patience = AbortSignal.any([AbortSignal.timeout(JOIN_PATIENCE_MS), this.#options.signal]);
-    await Promise.all(joining.map((spoke) => this.#join(spoke, hub, since, patience)));
-    await this.#lookInto(
-      hub,
-      joining.map(({ name }) => name),
-    );
   }
 
   async #addKnative(hub: Client, { isDemonstration }: ReleaseChoice): Promise<void> {
@@ -224,30 +201,28 @@ export class Fleet {
     progress(`Knative Serving ${version}${what} is Ready on ${KNATIVE_SPOKE}`);
   }
 
-  async #join(
-    { name, url, authority }: EmbeddedCluster,
-    hub: Client,
-    since: Date,
-    patience: AbortSignal,
-  ): Promise<void> {
+  /** What `join` and `accept` do; a spoke that has joined before is left alone. */
+  async #join({ name }: EmbeddedCluster, hub: Client, since: Date, waiting: Patience): Promise<void> {
     const spoke = await this.#connect(name);
-    await prepareSpoke(spoke, AGENT_NAMESPACE);
-    const bootstrap = await bootstrapKubeconfig(hub, this.#running.cluster("hub").authority);
-    this.#run(agentOf(name), [spoke], (log, signal) =>
-      runAgent({
+    const task = { client: spoke, ...waiting };
+    if (!(await hasJoined(hub, spoke, name))) {
+      const { ca, server } = await this.#connectionTo("hub");
+      const { token } = await hubToken(hub, false);
+      await joinCluster(task, {
         clusterName: name,
-        spoke,
-        endpoint: { url, caBundle: Buffer.from(authority).toString("base64") },
-        bootstrap,
-        namespace: AGENT_NAMESPACE,
+        mode: "default",
+        hub: { server, token },
+        contact: { client: hub, source: "flag", ...(ca !== undefined && { ca }) },
+        connection: await this.#connectionTo(name),
+        internalEndpoint: false,
         grantAccess: GRANTED_ROLE,
-        clock: this.#clock,
-        log,
-        signal,
-      }),
-    );
-    await accept(hub, name, patience);
-    await untilWorking(hub, name, since, patience);
+        image: this.#options.image,
+        createNamespace: true,
+        syncLabels: false,
+      });
+    }
+    await accept(hub, name, waiting.signal);
+    await untilWorking(hub, name, since, waiting.signal);
     this.#options.progress(`${name} joined and answers`);
   }
 
@@ -275,6 +250,26 @@ export class Fleet {
     return { commands: [this.#options.capstan], kubeconfigs: [this.#directory.kubeconfigOf("hub")] };
   }
 
+  /** So long a start may take; whoever loses patience hears what was waited for. */
+  #patience(ms: number): Patience {
+    const { signal } = this.#options;
+    const over = AbortSignal.timeout(ms);
+    let awaited = "the first answer";
+    return {
+      dryRun: false,
+      signal: AbortSignal.any([over, signal]),
+      onWait: (what) => {
+        awaited = what;
+      },
+      explained: (error) =>
+        over.aborted && !signal.aborted
+          ? new UserError(
+              `the fleet was not ready after ${ms / 1000} s; it waited for ${awaited}; see ${this.#directory.logs}, and \`capstan doctor --dir ${this.#directory.path}\` while it runs`,
+            )
+          : error,
+    };
+  }
+
   async #add(name: string, firstPort?: number): Promise<void> {
     await this.#running.add(name, firstPort);
     await this.#sayReady();
@@ -284,8 +279,6 @@ export class Fleet {
   async #remove(name: string): Promise<void> {
     if (name === "hub")
       throw new Error("the hub of a fleet cannot be removed; `capstan down --purge` removes the fleet");
-    this.#running.cluster(name);
-    await this.#end(agentOf(name));
     await this.#running.remove(name);
     await this.#sayReady();
   }
@@ -295,23 +288,14 @@ export class Fleet {
     return this.#server;
   }
 
-  async #connect(name: string, metrics?: ProgramMetrics): Promise<Client> {
-    const connection = await connectionOf(this.#running.kubeconfig(name));
-    return createClient({ connection, ...(metrics && { metrics: metrics.client }) });
+  #connectionTo(name: string): Promise<Connection> {
+    return connectionOf(this.#running.kubeconfig(name));
   }
 
-  #run(name: string, clients: Client[], program: (log: Logger, signal: AbortSignal) => Promise<void>): void {
-    const stopping = new AbortController();
-    this.#parts.set(name, { stopping, clients, ended: program(this.#logOf(name), stopping.signal) });
-  }
-
-  async #end(name: string): Promise<void> {
-    const part = this.#parts.get(name);
-    if (!part) return;
-    this.#parts.delete(name);
-    part.stopping.abort();
-    await part.ended.catch(() => {}); // why it failed was told to whoever watched it
-    for (const client of part.clients) client.close();
+  async #connect(name: string): Promise<Client> {
+    const client = createClient({ connection: await this.#connectionTo(name) });
+    this.#clients.push(client);
+    return client;
   }
 
   #logOf(program: string): Logger {
@@ -321,11 +305,21 @@ export class Fleet {
   }
 
   async #sayReady(): Promise<void> {
-    const programs = ["apiserver", ...this.#parts.keys()].map((name) => ({ name, pid: process.pid }));
+    const agents = this.clusters.filter(({ name }) => SPOKE.test(name)).map(({ name }) => `agent-${name}`);
+    const programs = ["apiserver", "hub", ...agents].map((name) => ({ name, pid: process.pid }));
     await this.#directory.writeReady({ clusters: this.clusters, programs });
   }
 }
 
-function agentOf(cluster: string): string {
-  return `agent-${cluster}`;
+interface Patience extends Omit<Task, "client"> {
+  /** What to tell of an error that came of losing patience. */
+  explained(error: unknown): unknown;
+}
+
+async function hasJoined(hub: Client, spoke: Client, name: string): Promise<boolean> {
+  const [cluster, klusterlet] = await Promise.all([
+    find(hub, ManagedCluster, name),
+    find(spoke, Klusterlet, "klusterlet"),
+  ]);
+  return klusterlet !== undefined && isTrue(cluster?.status?.conditions, ClusterCondition.Joined);
 }

@@ -44,10 +44,10 @@ export interface HubChoice {
 }
 
 /** The controllers to run. Throws UsageError, which names those that there are. */
-export function chosenControllers(
-  all: readonly Controller[],
+export function chosenControllers<T extends Pick<Controller, "name">>(
+  all: readonly T[],
   { controllers: words = ["*"], gates = DEFAULT_GATES }: HubChoice,
-): Controller[] {
+): T[] {
   const names = all.map(({ name }) => name);
   const unknown = words.find((word) => word !== "*" && !names.includes(word.replace(/^-/, "")));
   if (unknown !== undefined) {
@@ -61,4 +61,32 @@ export function chosenControllers(
   if (chosen.length > 0) return chosen;
   const example = `'*,-${names[0]}'`;
   throw new UsageError(`no controller is left of ${words.join(",")}; begin with * to mean all others: ${example}`);
+}
+
+/** All that a hub runs, so that a choice can be looked at before there is one. */
+export const HUB_CONTROLLERS: readonly string[] = [
+  "cluster-acceptance",
+  "cluster-access",
+  "cluster-common-roles",
+  "cluster-csr-approval",
+  "cluster-default-set-label",
+  "cluster-default-sets",
+  "cluster-lease",
+  "cluster-profile-access",
+  "cluster-profile-lifecycle",
+  "cluster-profile-status",
+  "cluster-set-binding",
+  "cluster-set-status",
+  "cluster-taints",
+  "knative-eventing",
+  "knative-leftovers",
+  "knative-serving",
+];
+
+/** Throws what a hub would throw that is given this choice. */
+export function checkChoice(choice: HubChoice): void {
+  chosenControllers(
+    HUB_CONTROLLERS.map((name) => ({ name })),
+    choice,
+  );
 }

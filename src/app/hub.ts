@@ -16,7 +16,20 @@ import {
 } from "#runtime";
 import { chosenControllers, type HubChoice } from "./hub-choice.ts";
 import { type KnativeParts, type KnativeSettings, knativeParts } from "./knative.ts";
+import type { ReleaseSettings } from "./knative-releases.ts";
 import type { ProgramMetrics } from "./metrics.ts";
+
+/** What people say about a hub. */
+export interface HubSettings extends HubChoice {
+  readonly autoApproveUsers?: readonly string[];
+  readonly lease?: HubLease;
+  readonly endpoints?: HubEndpoints;
+  /** Which access providers there are. */
+  readonly providerFile?: string;
+  readonly releases: ReleaseSettings;
+  readonly pollInterval?: number;
+  readonly removalPatience?: number;
+}
 
 export interface HubOptions extends HubChoice {
   readonly client: Client;
@@ -35,6 +48,8 @@ export interface HubOptions extends HubChoice {
   readonly knative?: KnativeSettings;
   /** Called when it is clear what runs, before it does. */
   readonly onStart?: () => void;
+  /** Called when its caches are filled. */
+  readonly onReady?: () => void;
 }
 
 export interface HubLease {
@@ -85,6 +100,7 @@ export async function runHub(options: HubOptions): Promise<void> {
       ...(lease && { election: electionFor(lease, options, recorder) }),
       ...(endpoints && { endpoints: { ...endpoints, ...(metrics && { registry: metrics.registry }) } }),
       ...(metrics && { metrics: metrics.runtime }),
+      ...(options.onReady && { onReady: options.onReady }),
     });
     await runTogether(manager, fleet, signal);
   } finally {
@@ -100,7 +116,11 @@ function sayInterval({ pollInterval }: KnativeParts, log: Logger): void {
   });
 }
 
-function electionFor(lease: HubLease, { client, clock, log, metrics }: HubOptions, recorder: EventRecorder): Election {
+export function electionFor(
+  lease: HubLease,
+  { client, clock, log, metrics }: Pick<HubOptions, "client" | "clock" | "log" | "metrics">,
+  recorder: EventRecorder,
+): Election {
   const { namespace, name, identity, timing } = lease;
   metrics?.runtime.leading(name, false);
   return createElection({

@@ -15,7 +15,7 @@ export interface UpOptions extends FleetOptions {
 export interface RunningFleet {
   readonly directory: FleetDirectory;
   readonly clusters: readonly { readonly name: string; readonly url: string }[];
-  /** Ends when the fleet has stopped; rejects when a part of it failed. */
+  /** Ends when the fleet has stopped. What fails before that is started again, as Pods are. */
   readonly stopped: Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export async function up({ dir, fresh, ...options }: UpOptions): Promise<Running
     if (options.signal.aborted) throw new UserError("stopped before the fleet was ready; `up` again goes on from here");
     throw error;
   }
-  const stopped = Promise.race([fired(options.signal), fleet.untilBroken()]).finally(stop);
+  const stopped = fired(options.signal).then(stop);
   return { directory, clusters: fleet.clusters, stopped };
 }
 

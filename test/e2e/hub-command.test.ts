@@ -193,7 +193,7 @@ describe("capstan hub", () => {
     expect(ended.stderr).toContain('capstan: unknown controller "nobody"; there are cluster-acceptance, ');
   });
 
-  it("wants a kubeconfig", async () => {
-    expect(await run("hub")).toMatchObject({ code: 2, stderr: expect.stringContaining("--kubeconfig <file>") });
+  it("wants a kubeconfig where it is in no Pod", async () => {
+    expect(await run("hub")).toMatchObject({ code: 2, stderr: expect.stringContaining("this is no Pod; give --kubeconfig") });
   });
 });

@@ -2,11 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Lease } from "#api/coordination";
 import { Event } from "#api/events";
-import { createProgramMetrics, prepareHub, runHub } from "#app";
+import { createProgramMetrics, runHub } from "#app";
 import { connectionOf, createClient } from "#kube";
 import { systemClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
 import { eventually } from "../support/eventually.ts";
+import { prepareHub } from "../support/prepared.ts";
 import { startEmbedded, type TestServer } from "../support/servers.ts";
 
 const LEASE = { namespace: "kube-system", name: "capstan-hub" };

@@ -12,7 +12,7 @@ import { ConfigMap, Namespace, Pod, Secret } from "#api/core";
 import { ClusterProfile } from "#api/inventory";
 import { KnativeEventing, KnativeServing } from "#api/knative";
 import { ClusterRole, ClusterRoleBinding, RBAC_GROUP } from "#api/rbac";
-import { bootstrapKubeconfig, FLEET_NAMESPACE, prepareSpoke, runAgent, runHub, untilWorking } from "#app";
+import { FLEET_NAMESPACE, runAgent, runHub, untilWorking } from "#app";
 import { directorySource } from "#features/knative";
 import { Bootstrap } from "#features/registration/hub";
 import { type Client, connectionOf, createClient, isForbidden, isNotFound } from "#kube";
@@ -23,6 +23,7 @@ import { accountToken } from "../support/account-token.ts";
 import { auditedSoFar } from "../support/audit.ts";
 import { eventually } from "../support/eventually.ts";
 import { SECRETS, SPOKE } from "../support/inventory.ts";
+import { bootstrapKubeconfig, prepareSpoke } from "../support/prepared.ts";
 import { Relay } from "../support/relay.ts";
 import type { StartServer, TestServer } from "../support/servers.ts";
 import { thirdPartyKinds } from "../support/third-party-kinds.ts";
@@ -84,7 +85,7 @@ export function chartRightsSuite(start: StartServer, helm: string): void {
       runAgent({
         clusterName: "cluster1",
         spoke: stage.spoke,
-        endpoint: { url, caBundle: Buffer.from(authority).toString("base64") },
+        endpoints: [{ url, caBundle: Buffer.from(authority).toString("base64") }],
         bootstrap,
         namespace: AGENT_NAMESPACE,
         grantAccess: "cluster-admin",
