@@ -26,6 +26,7 @@ const programs = [
     from: `${INVENTORY}/plugins/kubeconfig-secretreader/cmd/plugin`,
   },
   { name: "controller-example", module: "inventory", from: `${INVENTORY}/examples/controller-example` },
+  { name: "clusteradm", module: "clusteradm", from: "open-cluster-management.io/clusteradm/cmd/clusteradm" },
   { name: "knative-operator", from: "knative.dev/operator/cmd/operator@v0.50.1" },
 ];
 
