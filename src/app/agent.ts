@@ -11,7 +11,7 @@ import {
   runRegistrationAgent,
   type SpokeEndpoint,
 } from "#features/registration/agent";
-import { runWorkAgent } from "#features/work";
+import { runWorkAgent } from "#features/work/agent";
 import {
   type Client,
   type Connection,

@@ -14,4 +14,4 @@ export {
   type UpdateStrategy,
   type WorkExecutor,
 } from "./manifest-work.ts";
-export { WORK_FIELD_MANAGER, WORK_GROUP, WorkAnnotation, WorkCondition, WorkFinalizer } from "./names.ts";
+export { WORK_FIELD_MANAGER, WORK_GROUP, WorkCondition, WorkFinalizer } from "./names.ts";

@@ -9,11 +9,6 @@ export const WorkFinalizer = {
   applied: "cluster.open-cluster-management.io/applied-manifest-work-cleanup",
 } as const;
 
-export const WorkAnnotation = {
-  /** On an object of a spoke, where a server-side apply ignores fields: the manifest that was applied last, as a hash. */
-  configSpecHash: "open-cluster-management.io/config-spec-hash",
-} as const;
-
 /** Of a ManifestWork and of each of its manifests. What condition rules add has names of the user's choice. */
 export const WorkCondition = {
   Applied: "Applied",

@@ -46,7 +46,7 @@ export class Access {
     this.#forget();
     return Promise.all(
       pieces.map(async (piece) => {
-        if (piece.hindrance || piece.isFrozen) return piece;
+        if (piece.hindrance) return piece;
         const hindrance =
           typeof account === "string" ? failure(account) : await this.#hindrance(account, piece, signal);
         return hindrance ? { ...piece, hindrance } : piece;

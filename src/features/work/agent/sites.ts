@@ -6,6 +6,7 @@ import { type ApplyEngine, createApplyEngine, Kinds } from "#kube";
 import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
 import type { Cluster, Trigger } from "#runtime";
+import { Arrivals } from "./arrivals.ts";
 import { Contention } from "./contention.ts";
 import { Followed, type Target } from "./followed.ts";
 
@@ -32,6 +33,7 @@ export interface SitesOptions {
 export class Sites {
   readonly kinds: Kinds;
   readonly followed: Followed;
+  readonly #arrivals: Arrivals;
   readonly #options: SitesOptions;
   readonly #sites = new Map<string, Site>();
   #enqueue: (name: string) => void = () => {};
@@ -41,6 +43,7 @@ export class Sites {
     this.#options = options;
     this.kinds = new Kinds(spoke.client);
     this.followed = new Followed({ client: spoke.client, clock, log, onChange: (name) => this.#enqueue(name) });
+    this.#arrivals = new Arrivals({ client: spoke.client, clock, log, onArrival: (name) => this.#arrived(name) });
   }
 
   /** Asks for every work of which something on the spoke has changed. */
@@ -50,6 +53,7 @@ export class Sites {
       return () => {
         this.#enqueue = () => {};
         this.followed.close();
+        this.#arrivals.close();
         this.#sites.clear();
       };
     },
@@ -88,8 +92,22 @@ export class Sites {
     return resourceVersion !== undefined && this.#sites.get(name)?.reported === resourceVersion;
   }
 
+  /** Whether the work has something that waits for a kind or a namespace to come. */
+  waits(name: string, isWaiting: boolean): void {
+    if (isWaiting) this.#arrivals.wait(name);
+    else this.#arrivals.leave(name);
+  }
+
+  #arrived(name: string): void {
+    const site = this.#sites.get(name);
+    // A new kind may be served a moment later; what then fails is tried again soon.
+    if (site) site.failures = 0;
+    this.#enqueue(name);
+  }
+
   leave(name: string): void {
     this.followed.release(name);
+    this.#arrivals.leave(name);
     this.#sites.delete(name);
   }
 }

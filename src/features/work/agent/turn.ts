@@ -79,6 +79,7 @@ export class Turn {
     if (signal.aborted) return done; // half of it would be reported as failed
     this.#noteMends(pieces.list, objects);
 
+    this.#options.sites.waits(this.#name, objects.some(isWaitingForOthers));
     const seen = isFinished ? pieces.list : await this.#served(pieces.list);
     const findings = await this.#findings(seen, objects, pieces.deciders);
     const removal = isFinished ? NOTHING_REMOVED : await this.#removed(seen, former);
@@ -127,7 +128,7 @@ export class Turn {
     const all = await read(this.#work, { kinds: sites.kinds, signal });
     this.#follow(all);
     await sites.followed.settle(this.#name, signal);
-    if (isFinished) return { list: all, deciders: new Map() };
+    if (isFinished) return { list: await access.checked(this.#work, all, signal), deciders: new Map() };
 
     const { pieces, deciders } = sharedWith(this.#work, all, this.#options.worksFor);
     const allowed = await access.checked(this.#work, pieces, signal);
@@ -269,6 +270,10 @@ function failureIn({ resourceMeta, conditions }: ManifestCondition): string | un
 function departedFrom(pieces: readonly Piece[], former: readonly AppliedResource[]): AppliedResource[] {
   const current = new Set(pieces.flatMap(({ kind, id }) => (kind && id ? resourceKey(resourceOf(kind, id)) : [])));
   return former.filter((resource) => !current.has(resourceKey(resource)));
+}
+
+function isWaitingForOthers({ action, reason }: ObjectReport): boolean {
+  return action === "waiting" && (reason === "UnknownKind" || reason === "NamespaceMissing");
 }
 
 function isDone({ action }: ObjectReport): boolean {

@@ -321,6 +321,19 @@ describe("a manifest that cannot be applied", () => {
   });
 });
 
+describe("a name that is too long for the record on the spoke", () => {
+  it("is told, and nothing is applied", async () => {
+    const stage = new Stage();
+    const name = "w".repeat(200);
+    stage.wish(name, map("a"));
+    await calm(stage.start());
+    const applied = findCondition(stage.work(name)?.status?.conditions, "Applied");
+    expect(applied).toMatchObject({ status: "False", reason: "AppliedManifestWorkFailed" });
+    expect(applied?.message).toContain("12 characters more");
+    expect(stage.maps).toEqual({});
+  });
+});
+
 describe("a hub that cannot be written to", () => {
   it("keeps nobody from mending the spoke", async () => {
     const stage = new Stage();

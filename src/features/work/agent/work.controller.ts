@@ -15,7 +15,7 @@ import { hasFinalizer, isDeleting, withFinalizer, withoutFinalizer } from "#lib/
 import { again, type Controller, done, type Outcome, type ReconcileContext } from "#runtime";
 import { appliedDraft, appliedName, type HubSide, isOfHub, mended } from "./applied-work.ts";
 import { objectsOf } from "./claims.ts";
-import { DELETING_REASON } from "./reasons.ts";
+import { AppliedReason, DELETING_REASON } from "./reasons.ts";
 import { Turn, type TurnOptions } from "./turn.ts";
 
 export interface WorkControllerOptions extends Omit<TurnOptions, "worksFor"> {
@@ -100,7 +100,13 @@ class Keeper {
     context: ReconcileContext,
   ): Promise<Outcome> {
     if (applied && isDeleting(applied)) return done; // it comes again when that is gone
-    const { hub, spoke, side } = this.#options;
+    const { hub, spoke, side, clock } = this.#options;
+    const excess = appliedName(side, work.metadata.name).length - LONGEST_NAME;
+    if (excess > 0) {
+      const conditions = setCondition(work.status?.conditions, tooLongClaim(work, excess), clock.now());
+      await hub.commit(ManifestWork, work, { ...work, status: { ...work.status, conditions } });
+      return done;
+    }
     const held = await hub.commit(ManifestWork, work, withFinalizer(work, WorkFinalizer.work));
     const record = applied
       ? await spoke.commit(AppliedManifestWork, applied, mended(applied, work, side))
@@ -138,6 +144,20 @@ class Keeper {
       throw error;
     }
   }
+}
+
+/** What a name may have at most; the record on the spoke puts the hub's mark before that of the work. */
+const LONGEST_NAME = 253;
+
+function tooLongClaim({ metadata }: ManifestWork, excess: number) {
+  const why = `its name has ${excess} characters more than the cluster can record it under; create it under a shorter one`;
+  return {
+    type: WorkCondition.Applied,
+    status: "False" as const,
+    reason: AppliedReason.workFailed,
+    message: `Failed to apply manifest work: ${why}`,
+    observedGeneration: metadata.generation ?? 0,
+  };
 }
 
 /** So many objects are named; whoever wants to know more looks at the AppliedManifestWork. */
