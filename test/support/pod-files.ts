@@ -1,7 +1,7 @@
 /** A container of our own image as a node would start it: Secrets as files, and the Pod's service account. */
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { Secret } from "#api/core";
 import type { ProgramContext } from "#app";
 import { accountToken } from "./account-token.ts";
@@ -49,8 +49,8 @@ export class PodFiles {
   }
 
   /** What a Secret holds, as files. */
-  async mount(path: string, secret: string, from = this.#server): Promise<void> {
-    const { data = {} } = await from.client.get(Secret, secret);
+  async mount(path: string, secret: string): Promise<void> {
+    const { data = {} } = await this.#server.client.get(Secret, secret);
     const texts = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]);
     await this.put(path, Object.fromEntries(texts));
   }
@@ -72,6 +72,6 @@ export class PodFiles {
   }
 
   async remove(): Promise<void> {
-    await rm(dirname(join(this.#root, "x")), { recursive: true, force: true });
+    await rm(this.#root, { recursive: true, force: true });
   }
 }

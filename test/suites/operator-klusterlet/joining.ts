@@ -24,30 +24,32 @@ const WORK = `${AGENTS}/klusterlet-work-agent`;
 export function joiningCases(start: StartServer): void {
   let stage: OperatorStage;
   let hub: TestServer;
+  let far: TestServer;
   const pods: PodFiles[] = [];
 
   beforeAll(async () => {
-    [stage, hub] = await Promise.all([OperatorStage.start(start, "spoke"), start("hub")]);
+    [stage, hub, far] = await Promise.all([OperatorStage.start(start, "spoke"), start("hub"), start("far")]);
     await prepareHub(hub.client);
     await hub.client.create(CustomResourceDefinition, manifestWorkCrd).catch(() => {}); // it may be there already
     stage.run((signal) => runHub({ client: hub.client, clock: systemClock, log: silentLog, signal }));
   }, 240_000);
   afterAll(async () => {
     await stage?.stop();
-    await hub?.close();
+    await Promise.all([hub?.close(), far?.close()]);
     await Promise.all(pods.map((pod) => pod.remove()));
   }, 60_000);
 
   /** Runs the container of a Deployment as its account; the answer ends it with its exit code. */
-  const runPod = async (key: string, mounts: Record<string, string>) => {
+  const runPod = async (key: string, mounts: Record<string, string>, ...more: string[]) => {
     const deployment = await stage.deployment(key);
     const { serviceAccountName = "" } = deployment.spec.template.spec;
-    const pod = await PodFiles.start(stage.server, `${AGENTS}/${serviceAccountName}`);
+    const { namespace = "" } = deployment.metadata;
+    const pod = await PodFiles.start(stage.server, `${namespace}/${serviceAccountName}`);
     pods.push(pod);
-    for (const [path, secret] of Object.entries(mounts)) await pod.mount(path, `${AGENTS}/${secret}`);
+    for (const [path, secret] of Object.entries(mounts)) await pod.mount(path, `${namespace}/${secret}`);
     let exitCode: number | undefined;
     const stop = stage.run(async (signal) => {
-      exitCode = await runProgram(pod.context(argsOf(deployment), signal));
+      exitCode = await runProgram(pod.context([...argsOf(deployment), ...more], signal));
     });
     return { pod, exitCode: () => exitCode, stop };
   };
@@ -159,9 +161,23 @@ export function joiningCases(start: StartServer): void {
     await registration.stop();
   });
 
+  it("lets one of several work, and the next as soon as that ends", async () => {
+    const mounts = { "/spoke/bootstrap": "bootstrap-hub-kubeconfig" };
+    const one = await runPod(REGISTRATION, mounts, "--leader-elect");
+    const isWorking = ({ pod }: typeof one) => pod.lines.some((line) => line.includes("asks to join the hub"));
+    await stage.client.delete(Secret, `${AGENTS}/hub-kubeconfig-secret`);
+    await eventually(() => expect(isWorking(one)).toBe(true));
+    const other = await runPod(REGISTRATION, mounts, "--leader-elect");
+    await eventually(() => expect(other.pod.readiness).toBe(1));
+    expect(isWorking(other)).toBe(false);
+    await one.stop();
+    await eventually(() => expect(isWorking(other)).toBe(true));
+    await other.stop();
+    expect([one.exitCode(), other.exitCode()]).toEqual([0, 0]);
+  });
+
   it("is both halves in one where the Klusterlet wishes that, and has a name of its own if it gives none", async () => {
     await stage.patch("klusterlet", { clusterName: null, deployOption: { mode: "Singleton" } });
-    await stage.client.delete(Secret, `${AGENTS}/hub-kubeconfig-secret`);
     const key = `${AGENTS}/klusterlet-agent`;
     await eventually(() => stage.deployment(key));
     const agent = await runPod(key, { "/spoke/bootstrap": "bootstrap-hub-kubeconfig" });
@@ -184,5 +200,45 @@ export function joiningCases(start: StartServer): void {
     await eventually(() => stage.client.get(ConfigMap, "default/wished-too"));
     await agent.stop();
     expect(agent.exitCode()).toBe(0);
+  });
+
+  it("joins a cluster that it does not run on, and keeps its identity where it runs", async () => {
+    await stage.create("far", {
+      clusterName: "far",
+      namespace: "open-cluster-management-far",
+      deployOption: { mode: "Hosted" },
+    });
+    await eventually(() =>
+      stage.client.create(Secret, {
+        metadata: { namespace: "far", name: "external-managed-kubeconfig" },
+        stringData: { kubeconfig: kubeconfigText(far.kubeconfig) },
+      }),
+    );
+    await stage.client.create(Secret, {
+      metadata: { namespace: "far", name: "bootstrap-hub-kubeconfig" },
+      stringData: { kubeconfig: await bootstrap() },
+    });
+    await stage.until("far", "Applied", { status: "True" });
+    const registered = await runPod("far/far-registration-agent", {
+      "/spoke/bootstrap": "bootstrap-hub-kubeconfig",
+      "/spoke/config": "external-managed-kubeconfig-registration",
+    });
+    await accept(hub.client, "far", patience());
+    await untilWorking(hub.client, "far", new Date(), patience());
+    await stage.client.get(Secret, "far/hub-kubeconfig-secret");
+    await stage.until("far", "HubConnectionDegraded", { status: "False" });
+
+    const work = await runPod("far/far-work-agent", {
+      "/spoke/hub-kubeconfig": "hub-kubeconfig-secret",
+      "/spoke/config": "external-managed-kubeconfig-work",
+    });
+    const manifest = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "default", name: "far-away" } };
+    await hub.client.create(ManifestWork, {
+      metadata: { namespace: "far", name: "w" },
+      spec: { workload: { manifests: [manifest] } },
+    });
+    await eventually(() => far.client.get(ConfigMap, "default/far-away"));
+    await isGone(stage.client.get(ConfigMap, "default/far-away"));
+    await Promise.all([registered.stop(), work.stop()]);
   });
 }

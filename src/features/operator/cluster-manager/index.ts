@@ -3,7 +3,7 @@ import type { Controller } from "#runtime";
 import { type ClusterManagerOptions, clusterManagerController } from "./cluster-manager.controller.ts";
 
 export type { ClusterManagerOptions } from "./cluster-manager.controller.ts";
-export { type ClusterManagerInstallationOptions, clusterManagerInstallation } from "./installation.ts";
+export { clusterManagerInstallation } from "./installation.ts";
 
 export function clusterManagerControllers(options: ClusterManagerOptions): Controller[] {
   return [clusterManagerController(options)];

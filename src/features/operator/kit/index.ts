@@ -10,6 +10,7 @@ export {
   SpokeGates,
 } from "./gates.ts";
 export { imageFor } from "./images.ts";
+export { type InstallationOptions, operatorInstallation } from "./installation.ts";
 export { handedOn } from "./labels.ts";
 export {
   clusterRights,

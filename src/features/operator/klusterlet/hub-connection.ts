@@ -11,7 +11,7 @@ import type { ConditionClaim } from "#lib/conditions";
 import { connectionIn, hasKubeconfig, textIn } from "./kubeconfig-secret.ts";
 
 /** What was found with one of the two Secrets. */
-export interface Finding {
+interface Finding {
   readonly isFine: boolean;
   readonly reason: string;
   readonly message: string;

@@ -6,7 +6,7 @@ import { type HubConnectionOptions, hubConnectionController } from "./hub-connec
 import { type KlusterletControllerOptions, klusterletController } from "./klusterlet.controller.ts";
 import { pullSecretController } from "./pull-secret.controller.ts";
 
-export { type KlusterletInstallationOptions, klusterletInstallation } from "./installation.ts";
+export { klusterletInstallation } from "./installation.ts";
 export { managedClustersProvider } from "./managed-clusters.ts";
 
 export interface KlusterletOptions extends KlusterletControllerOptions, Pick<HubConnectionOptions, "connect"> {

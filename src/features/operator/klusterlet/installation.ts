@@ -1,53 +1,15 @@
-/** What puts the operator itself on a spoke: the administrator applies it, and the operator does the rest. */
+/** What puts the operator itself on a spoke. */
 import type { DynamicObject } from "#api/meta";
-import { OPERATOR_GROUP, OPERATOR_NAMESPACE, OperatorName } from "#api/operator";
+import { OPERATOR_GROUP, OperatorName } from "#api/operator";
 import { type PolicyRule, RBAC_GROUP } from "#api/rbac";
 import { WORK_GROUP } from "#api/work";
-import { clusterRights, deployment, namespace, resourcesOf, rightsTo, serviceAccount } from "../kit/index.ts";
-import { LOOKED_FOR_RULES } from "./namespace-removal.ts";
+import { type InstallationOptions, operatorInstallation, rightsTo } from "../kit/index.ts";
 import { electionRules, executionRules, identityRules, registrationRules, workRules } from "./rights.ts";
 import { DEFINITION_NAMES } from "./shared-objects.ts";
 
-export interface KlusterletInstallationOptions {
-  /** Our own image. */
-  readonly image: string;
-  readonly replicas?: number;
-  /** Further arguments of the operator, such as `--enable-sync-labels`. */
-  readonly args?: readonly string[];
-}
-
-/** In the order to create them; the definition of Klusterlets is not among them. */
-export function klusterletInstallation({
-  image,
-  replicas = 1,
-  args = [],
-}: KlusterletInstallationOptions): DynamicObject[] {
+export function klusterletInstallation(options: InstallationOptions): DynamicObject[] {
   const name = OperatorName.klusterlet;
-  const account = { name, namespace: OPERATOR_NAMESPACE };
-  return [
-    namespace(OPERATOR_NAMESPACE),
-    serviceAccount(account),
-    ...clusterRights(name, operatorRights(), [account]),
-    deployment({
-      ...account,
-      app: name,
-      container: "klusterlet",
-      image,
-      args: [
-        "operator",
-        "klusterlet",
-        `--image=${image}`,
-        "--leader-elect",
-        `--leader-elect-namespace=${OPERATOR_NAMESPACE}`,
-        ...args,
-      ],
-      serviceAccount: name,
-      replicas,
-      resources: resourcesOf(undefined),
-      hasReadiness: true,
-      env: [{ name: "POD_NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
-    }),
-  ];
+  return operatorInstallation({ name, container: "klusterlet", rights: operatorRights() }, options);
 }
 
 const LOOK = ["get", "list", "watch"];
@@ -61,12 +23,12 @@ const KEEP = [...LOOK, "create", "patch", "delete"];
 export function operatorRights(): PolicyRule[] {
   return rightsTo(
     [
-      rule([OPERATOR_GROUP], ["klusterlets"], [...LOOK, "update", "patch"]),
-      rule([OPERATOR_GROUP], ["klusterlets/status", "klusterlets/finalizers"], ["update", "patch"]),
+      rule([OPERATOR_GROUP], ["klusterlets"], [...LOOK, "patch"]),
+      rule([OPERATOR_GROUP], ["klusterlets/status"], ["patch"]),
       rule(["apps"], ["deployments"], KEEP),
       rule([""], ["namespaces", "serviceaccounts", "configmaps"], KEEP),
       rule([RBAC_GROUP], ["clusterroles", "clusterrolebindings", "roles", "rolebindings"], KEEP),
-      rule([""], ["secrets"], [...LOOK, "create", "patch", "delete"]),
+      rule([""], ["secrets"], KEEP),
       rule([""], ["nodes"], LOOK),
       rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], [...LOOK, "create"]),
       {
@@ -74,10 +36,10 @@ export function operatorRights(): PolicyRule[] {
         resourceNames: [...DEFINITION_NAMES],
       },
       rule([WORK_GROUP], ["appliedmanifestworks"], ["list", "patch"]),
-      rule(["coordination.k8s.io"], ["leases"], ["get", "create", "update", "patch"]),
       rule(["", "events.k8s.io"], ["events"], ["create", "update", "patch"]),
+      // Before a namespace is removed it is looked at whether somebody else has something in it, of whatever kind.
+      rule(["*"], ["*"], ["list"]),
     ],
-    LOOKED_FOR_RULES,
     registrationRules,
     identityRules,
     electionRules,

@@ -316,7 +316,7 @@ export function klusterletController(options: KlusterletControllerOptions): Cont
       () =>
         isUnreachable(managed)
           ? forsaken(klusterlet, managed)
-          : clearManaged(departing, there ?? sites.at(departing.name, managed), signal),
+          : afterwards(klusterlet, clearManaged(departing, there ?? sites.at(departing.name, managed), signal)),
       ...(isHosted(klusterlet) ? [() => clearManagement(departing, home, signal)] : []),
     ];
     const isOver = clock.now().getTime() >= Date.parse(klusterlet.metadata.deletionTimestamp ?? "") + 2 * patience;
@@ -328,6 +328,14 @@ export function klusterletController(options: KlusterletControllerOptions): Cont
       if (waitingFor !== undefined) remarks.push(`nobody waits any longer for ${waitingFor}`);
     }
     return { remarks };
+  }
+
+  /** A managed cluster that is cleared is not asked again: the way to it goes with the namespace of the agents. */
+  async function afterwards(klusterlet: Klusterlet, clearing: Promise<RemovalStep>): Promise<RemovalStep> {
+    const step = await clearing;
+    const cleared = withoutFinalizer(klusterlet, OperatorFinalizer.klusterletHosted);
+    if (step.waitingFor === undefined && isHosted(klusterlet)) await cluster.commit(Klusterlet, klusterlet, cleared);
+    return step;
   }
 
   async function managedOf(klusterlet: Klusterlet): Promise<Cluster | Unreachable> {

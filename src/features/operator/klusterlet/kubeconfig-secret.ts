@@ -16,7 +16,7 @@ export function hasKubeconfig(secret: Secret): boolean {
 }
 
 /** Throws KubeconfigError, which names the Secret and holds nothing of it. */
-export function kubeconfigIn(secret: Secret): Kubeconfig {
+function kubeconfigIn(secret: Secret): Kubeconfig {
   const where = `Secret ${keyOf(secret)}`;
   const text = textIn(secret, KUBECONFIG);
   if (text === "") throw new KubeconfigError(`${where} has no key ${KUBECONFIG} with a kubeconfig`);

@@ -66,7 +66,7 @@ export const identityRules: PolicyRule[] = [
 
 /** Where the agents run, if there are several of one: they agree on who works. */
 export const electionRules: PolicyRule[] = [
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: [...LOOK, "create", "update"] },
 ];
 
 /** On the managed cluster: the work agent's own objects, and acting as the executor of a work. */
