@@ -1,5 +1,6 @@
 /** What of a hub runs: its controllers by name, and the features that people know from Open Cluster Management. */
 import type { Controller } from "#runtime";
+import { gatesIn } from "./gates.ts";
 import { UsageError } from "./user-error.ts";
 
 /** The gates that there are, and how they stand unless told. */
@@ -24,17 +25,7 @@ const BEHIND: Readonly<Partial<Record<FeatureGate, readonly string[]>>> = {
 
 /** `ClusterProfile=false,DefaultClusterSet=true` */
 export function parseFeatureGates(text: string): FeatureGates {
-  const wished = text.split(",").map((word): [string, boolean] => {
-    const [name = "", value = "", ...more] = word.trim().split("=");
-    if (!Object.hasOwn(GATES, name)) {
-      throw new UsageError(`unknown feature gate ${JSON.stringify(name)}; there are ${Object.keys(GATES).join(", ")}`);
-    }
-    if (more.length > 0 || !["true", "false"].includes(value)) {
-      throw new UsageError(`feature gate ${name} is true or false: ${name}=true`);
-    }
-    return [name, value === "true"];
-  });
-  return { ...GATES, ...Object.fromEntries(wished) };
+  return gatesIn(text, GATES);
 }
 
 export interface HubChoice {

@@ -84,7 +84,7 @@ async function requestsLabelled(client: Client, name: string): Promise<Certifica
   return (await client.list(CertificateSigningRequest, { labelSelector: `${ClusterLabel.name}=${name}` })).items;
 }
 
-export interface Requests {
+interface Requests {
   /** Undecided ones that the cluster's agent made with what the hub gives out. */
   readonly pending: readonly CertificateSigningRequest[];
   readonly hasApproved: boolean;

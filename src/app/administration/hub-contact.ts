@@ -69,7 +69,9 @@ async function authorityOf(
   wantsInternal: boolean,
 ): Promise<Pick<HubContact, "ca" | "source" | "internal">> {
   if (address.ca !== undefined && !wantsInternal) return { ca: address.ca, source: "flag" };
-  const trust = address.ca === undefined ? { insecure: true } : { ca: address.ca };
+  // A proxy on the way has an authority that is known in any case.
+  const known = [address.ca, address.proxyCa].filter((pem) => pem !== undefined).join("\n");
+  const trust = { ...(known !== "" && { ca: known }), ...(address.ca === undefined && { insecure: true }) };
   const stranger = createClient({ connection: connectionTo(address, trust) });
   try {
     const info = await clusterInfo(stranger);

@@ -163,12 +163,20 @@ export function clusterManagerWish(existing: ClusterManager | undefined, wish: H
   const { featureGates, autoApprovedIdentities, resources, hubArguments } = wish;
   const before: ClusterManagerSpec = existing?.spec ?? {};
   const registration = before.registrationConfiguration ?? {};
-  const gates = featureGates ? withGates(registration.featureGates ?? [], featureGates) : registration.featureGates;
-  const identities = autoApprovedIdentities && [...autoApprovedIdentities];
+  const gates = featureGates
+    ? withGates(registration.featureGates ?? [], featureGates)
+    : (registration.featureGates ?? (existing ? undefined : DEFAULT_ON));
   const users = existing ? registration.autoApproveUsers : [bootstrapUser(wish)];
   const annotations = {
     ...existing?.metadata.annotations,
     ...(hubArguments && { [OperatorAnnotation.hubArguments]: JSON.stringify(hubArguments) }),
+  };
+  const drivers = [{ authType: "csr" as const, csr: { autoApprovedIdentities: [...(autoApprovedIdentities ?? [])] } }];
+  const configuration = {
+    ...registration,
+    ...(users && { autoApproveUsers: users }),
+    ...(gates && { featureGates: gates }),
+    ...(autoApprovedIdentities && { registrationDrivers: drivers }),
   };
   return {
     ...existing,
@@ -181,14 +189,7 @@ export function clusterManagerWish(existing: ClusterManager | undefined, wish: H
       ...before,
       ...(!existing && { deployOption: { mode: "Default" } }),
       ...(resources && { resourceRequirement: resources }),
-      registrationConfiguration: {
-        ...registration,
-        ...(users && { autoApproveUsers: users }),
-        featureGates: gates ?? DEFAULT_ON,
-        ...(identities && {
-          registrationDrivers: [{ authType: "csr" as const, csr: { autoApprovedIdentities: identities } }],
-        }),
-      },
+      ...(Object.keys(configuration).length > 0 && { registrationConfiguration: configuration }),
     },
   };
 }
@@ -223,7 +224,7 @@ export async function untilHubWorks(task: Task): Promise<void> {
 }
 
 /** What keeps a hub from working, in words; undefined when nothing does. */
-export function hubHindrance(manager: ClusterManager | undefined): string | undefined {
+function hubHindrance(manager: ClusterManager | undefined): string | undefined {
   if (!manager) return `ClusterManager ${OperatorName.clusterManager} to be there`;
   const { status, metadata } = manager;
   const what = `ClusterManager ${metadata.name}`;
@@ -242,7 +243,7 @@ export async function untilAvailable(task: Task, key: string): Promise<void> {
   await until(task.client, Deployment, named(key), ([found]) => deploymentHindrance(found, key), task);
 }
 
-export function deploymentHindrance(deployment: Deployment | undefined, key: string): string | undefined {
+function deploymentHindrance(deployment: Deployment | undefined, key: string): string | undefined {
   const { replicas = 1 } = deployment?.spec ?? {};
   const { availableReplicas = 0 } = deployment?.status ?? {};
   return availableReplicas > 0 ? undefined : `Deployment ${key}: 0 of ${replicas} Pods are available`;

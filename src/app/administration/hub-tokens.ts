@@ -85,7 +85,7 @@ export async function ensureIdentity(task: Task, useBootstrapToken: boolean): Pr
 const CREATE_ONLY = { type: "CreateOnly" } as const;
 
 /** Throws UserError where no hub is, and none is being made. */
-export async function assertHub(client: Client): Promise<void> {
+async function assertHub(client: Client): Promise<void> {
   const kinds = await Promise.all([
     find(client, CustomResourceDefinition, MANAGED_CLUSTERS),
     find(client, CustomResourceDefinition, MANAGERS),

@@ -31,7 +31,7 @@ export interface InstallationInfo {
   readonly objects: readonly ObjectInfo[];
 }
 
-export interface ObjectInfo {
+interface ObjectInfo {
   readonly kind: string;
   readonly name: string;
   readonly clusterName?: string;

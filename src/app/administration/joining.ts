@@ -174,7 +174,7 @@ export async function untilJoining(task: Task, klusterlet: string, hub: Client, 
 }
 
 /** What keeps agents from working, in words; undefined when nothing does. */
-export function agentHindrance(klusterlet: Klusterlet | undefined, name: string): string | undefined {
+function agentHindrance(klusterlet: Klusterlet | undefined, name: string): string | undefined {
   if (!klusterlet) return `Klusterlet ${name} to be there`;
   const { status, metadata } = klusterlet;
   const applied = findCondition(status?.conditions, KlusterletCondition.Applied);

@@ -104,7 +104,7 @@ function withGates(before: readonly FeatureGate[], said: readonly FeatureGate[])
   return [...before.filter(({ feature }) => !names.has(feature)), ...said];
 }
 
-export interface BootstrapAccess {
+interface BootstrapAccess {
   readonly server: string;
   readonly token: string;
   readonly ca?: string;

@@ -16,9 +16,9 @@ const INBORN: ReadonlySet<string> = new Set([
   "ConfigMap/openshift-service-ca.crt",
 ]);
 
-export type IsOurs = (object: DynamicObject) => boolean;
+type IsOurs = (object: DynamicObject) => boolean;
 
-export interface NamespaceEnd {
+interface NamespaceEnd {
   readonly change?: Change;
   /** `ConfigMap x`: what others have there, why it stays. */
   readonly foreign: readonly string[];

@@ -13,7 +13,7 @@ export interface Deed {
 }
 
 /** Those of the deeds that the server would refuse us. */
-export async function denied(client: Client, deeds: readonly Deed[]): Promise<Deed[]> {
+async function denied(client: Client, deeds: readonly Deed[]): Promise<Deed[]> {
   const answers = await Promise.all(deeds.map((deed) => isAllowed(client, attributesOf(deed))));
   return deeds.filter((_, index) => !answers[index]);
 }
@@ -30,7 +30,7 @@ export async function assertAllowed(client: Client, deeds: readonly Deed[]): Pro
   );
 }
 
-export async function isAllowed(client: Client, resourceAttributes: ResourceAttributes): Promise<boolean> {
+async function isAllowed(client: Client, resourceAttributes: ResourceAttributes): Promise<boolean> {
   const review = await client.create(SelfSubjectAccessReview, { metadata: {}, spec: { resourceAttributes } });
   return review.status?.allowed === true;
 }

@@ -19,9 +19,9 @@ export function parseQuantities(flag: string, text: string): Record<string, stri
 
 const QUANTITY = /^\+?(\d+(\.\d*)?|\.\d+)(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][-+]?\d+)?$/;
 
-export type QosClass = "Default" | "BestEffort" | "ResourceRequirement";
+type QosClass = "Default" | "BestEffort" | "ResourceRequirement";
 
-export interface ResourceFlags {
+interface ResourceFlags {
   readonly resourceQosClass?: QosClass;
   readonly resourceLimits?: string;
   readonly resourceRequests?: string;
@@ -78,7 +78,7 @@ export function parseAnnotations(words: readonly string[]): Record<string, strin
   return Object.fromEntries(pairs);
 }
 
-export interface ImageFlags {
+interface ImageFlags {
   readonly image?: string;
   readonly imageRegistry?: string;
   readonly bundleVersion?: string;

@@ -19,6 +19,7 @@ import {
 import { type Client, type Connection, createClient, inClusterConnection } from "#kube";
 import { systemClock } from "#lib/clock";
 import { createLogger, type Logger } from "#lib/log";
+import { answers } from "../answers.ts";
 import type { RegistrationFlags, WorkFlags } from "../commands/agent.ts";
 import { programConnection } from "../connection.ts";
 import { logLevel } from "../options.ts";
@@ -177,15 +178,4 @@ function endpointsOf(
   const isOutside = spokeKubeconfig !== undefined && !hosted;
   const caBundle = ca === undefined ? {} : { caBundle: Buffer.from(ca).toString("base64") };
   return (urls ?? (isOutside ? [server] : [])).map((url) => ({ url, ...caBundle }));
-}
-
-/** Throws when the server cannot be reached: better told at once than tried for ever. False when asked to stop. */
-async function answers(client: Client, signal: AbortSignal): Promise<boolean> {
-  try {
-    await client.raw("/readyz", { signal });
-    return true;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return false;
-  }
 }

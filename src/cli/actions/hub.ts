@@ -9,6 +9,7 @@ import { createProgramMetrics, knativeReleases, runHub, UserError } from "#app";
 import { type Client, createClient, isUnknownKind } from "#kube";
 import { systemClock } from "#lib/clock";
 import { createLogger } from "#lib/log";
+import { answers } from "../answers.ts";
 import type { HubCommandFlags } from "../commands/hub.ts";
 import { programConnection } from "../connection.ts";
 import { ENTRY } from "../entry.ts";
@@ -69,17 +70,6 @@ export async function runHubProgram(flags: HubCommandFlags, context = processCon
   } finally {
     clearInterval(awake);
     client.close();
-  }
-}
-
-/** Throws when the server cannot be reached: better told at once than tried for ever. False when asked to stop. */
-async function answers(client: Client, signal: AbortSignal): Promise<boolean> {
-  try {
-    await client.raw("/readyz", { signal });
-    return true;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return false;
   }
 }
 

@@ -1,8 +1,9 @@
 /** Runs nodes for `capstan node`, in the foreground. */
 import { nodeNames, startNodes } from "#app";
-import { type Client, createClient } from "#kube";
+import { createClient } from "#kube";
 import { systemClock } from "#lib/clock";
 import { createLogger } from "#lib/log";
+import { answers } from "../answers.ts";
 import type { NodeFlags } from "../commands/node.ts";
 import { ENTRY } from "../entry.ts";
 import { logLevel } from "../options.ts";
@@ -16,7 +17,11 @@ export async function runNode({ name, count, image, isolate = false, ...target }
   const signal = stopSignal();
   const connection = await targetOf(target);
   const client = createClient({ connection });
-  if (!(await answers(client, signal))) return;
+  const isThere = await answers(client, signal).catch((error: unknown) => {
+    client.close();
+    throw error;
+  });
+  if (!isThere) return client.close();
   const { server: url, ca } = connection;
   const nodes = startNodes({
     client,
@@ -37,16 +42,4 @@ export async function runNode({ name, count, image, isolate = false, ...target }
   );
   await Promise.race([whenFired(signal), nodes.stopped]);
   await nodes.stop();
-}
-
-/** Throws when the server cannot be reached: better told at once than tried for ever. False when asked to stop. */
-async function answers(client: Client, signal: AbortSignal): Promise<boolean> {
-  try {
-    await client.raw("/readyz", { signal });
-    return true;
-  } catch (error) {
-    client.close();
-    if (!signal.aborted) throw error;
-    return false;
-  }
 }

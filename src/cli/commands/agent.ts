@@ -31,33 +31,37 @@ export interface WorkFlags extends HalfFlags {
 
 /** `context` is that of a program inside this process; without one the program is this process. */
 export function agentCommand(context?: ProgramContext): Command {
-  const both = withRegistrationOptions(
-    new Command("agent").description("run the agent of a spoke: registration and work, against any two API servers"),
-  ).action(async (flags: Partial<RegistrationFlags>, self: Command) =>
-    (await import("../actions/agent.ts")).runAgentProgram(withBootstrap(flags, self), context),
+  const registration = new Command("registration").description(
+    "only join the hub, stay joined, and tell how the cluster is",
   );
-  return (
-    both
-      // What follows the word `registration` or `work` is meant for that half.
-      .enablePositionalOptions()
-      .addCommand(
-        withRegistrationOptions(
-          new Command("registration").description("only join the hub, stay joined, and tell how the cluster is"),
-        ).action(async (flags: Partial<RegistrationFlags>, self: Command) =>
-          (await import("../actions/agent.ts")).runRegistrationProgram(withBootstrap(flags, self), context),
+  const work = new Command("work").description("only do on the spoke what the hub wishes");
+  const both = new Command("agent").description(
+    "run the agent of a spoke: registration and work, against any two API servers",
+  );
+  return withRegistrationOptions(both)
+    .action(async (_, self: Command) =>
+      (await import("../actions/agent.ts")).runAgentProgram(withBootstrap(self), context),
+    )
+    .addCommand(
+      withRegistrationOptions(registration).action(async (_, self: Command) =>
+        (await import("../actions/agent.ts")).runRegistrationProgram(withBootstrap(self), context),
+      ),
+    )
+    .addCommand(
+      withHalfOptions(work)
+        .requiredOption("--hub-kubeconfig <file>", "the hub, as the agent's identity; waited for, and followed")
+        .action(async (_, self: Command) =>
+          (await import("../actions/agent.ts")).runWorkProgram(self.optsWithGlobals<WorkFlags>(), context),
         ),
-      )
-      .addCommand(
-        withHalfOptions(new Command("work").description("only do on the spoke what the hub wishes"))
-          .requiredOption("--hub-kubeconfig <file>", "the hub, as the agent's identity; waited for, and followed")
-          .action(async (flags: WorkFlags) => (await import("../actions/agent.ts")).runWorkProgram(flags, context)),
-      )
-  );
+    );
 }
 
-/** As a required option of `agent` it would be demanded of its halves too, even if they were given it. */
-function withBootstrap(flags: Partial<RegistrationFlags>, command: Command): RegistrationFlags {
-  const { bootstrapKubeconfig } = flags;
+/**
+ * What stands behind the name of a half may be read as the whole agent's, which has the same options; so both are looked
+ * at, and none can be demanded of the whole without being demanded of its halves twice.
+ */
+function withBootstrap(command: Command): RegistrationFlags {
+  const { bootstrapKubeconfig, ...flags } = command.optsWithGlobals<Partial<RegistrationFlags>>();
   if (bootstrapKubeconfig !== undefined) return { ...flags, bootstrapKubeconfig };
   return command.error("error: required option '--bootstrap-kubeconfig <file>' not specified", { exitCode: 2 });
 }

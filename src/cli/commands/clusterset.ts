@@ -1,6 +1,5 @@
 /** `capstan create|delete clusterset` and `capstan clusterset …`: sets of clusters. */
 import { Argument, Command, InvalidArgumentError } from "commander";
-import { dns1123Label, dns1123Subdomain } from "#lib/names";
 import { type TaskFlags, withTaskOptions } from "../administration-options.ts";
 import { clusterNames, words } from "../options.ts";
 
@@ -75,14 +74,16 @@ function withNamespace(command: Command): Command {
   return command.option("-n, --namespace <name>", "the namespace", namespaceName, "default");
 }
 
+/** The rules of Kubernetes in short; what is wrong in detail the server says. */
+const SET_NAME = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const NAMESPACE_NAME = /^(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
 function setName(name: string): string {
-  const [flaw] = dns1123Subdomain(name);
-  if (flaw !== undefined) throw new InvalidArgumentError(`It is no name of a set: ${flaw}.`);
-  return name;
+  if (SET_NAME.test(name)) return name;
+  throw new InvalidArgumentError("It is no name of a set: lower-case letters, digits, '-' and '.'.");
 }
 
 function namespaceName(name: string): string {
-  const [flaw] = dns1123Label(name);
-  if (flaw !== undefined) throw new InvalidArgumentError(`It is no namespace: ${flaw}.`);
-  return name;
+  if (NAMESPACE_NAME.test(name)) return name;
+  throw new InvalidArgumentError("It is no namespace: lower-case letters, digits and '-', at most 63.");
 }
