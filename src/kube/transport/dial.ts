@@ -1,7 +1,7 @@
 /** One connection to one server: TCP, a proxy on the way, TLS, and which HTTP it speaks. */
 import { createHash } from "node:crypto";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { connect as connectTls, createSecureContext, type SecureContext } from "node:tls";
+import { connect as connectTls, createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import type { Clock } from "#lib/clock";
 import type { Connection } from "../config/connection.ts";
 import { describe, LinkError } from "./link.ts";
@@ -44,7 +44,7 @@ export async function dial(target: DialTarget, protocols: readonly string[], clo
 /** `opened` gets every socket on the way, so that whoever has waited enough can end them. */
 async function connected(target: DialTarget, protocols: readonly string[], opened: Socket[]): Promise<Dialed> {
   const server = addressOf(target.server);
-  const wire = target.proxy === undefined ? undefined : await tunnelTo(server, target.proxy, opened);
+  const wire = target.proxy === undefined ? undefined : await tunnelTo(server, target.proxy, target.ca, opened);
   if (!server.secure) {
     const socket = wire ?? (await ready(tcpTo(server), "connect", opened));
     return { socket, protocol: "http/1.1" };
@@ -75,12 +75,16 @@ function addressOf(url: string): Address {
   return { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)), secure };
 }
 
-/** A connection to the server that a proxy has made for us. */
-async function tunnelTo(server: Address, proxyUrl: string, opened: Socket[]): Promise<Socket> {
+/** A connection to the server that a proxy has made for us. A proxy may be one of the system's, or of ours. */
+async function tunnelTo(server: Address, proxyUrl: string, ca: string | undefined, opened: Socket[]): Promise<Socket> {
   const proxy = addressOf(proxyUrl);
   const socket = proxy.secure
     ? await ready(
-        connectTls({ ...proxy, ...(isIP(proxy.host) === 0 && { servername: proxy.host }) }),
+        connectTls({
+          ...proxy,
+          ...(isIP(proxy.host) === 0 && { servername: proxy.host }),
+          ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
+        }),
         "secureConnect",
         opened,
       )

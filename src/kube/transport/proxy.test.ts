@@ -1,7 +1,9 @@
 import { createServer, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect as connectTcp, type Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { kind } from "#api/meta";
+import { createCertificateAuthority, generateKeyPair, issueCertificate } from "#lib/pki";
 import { type Connection, createClient, KubeError } from "../index.ts";
 import { type ScriptedServerOptions, scriptedServer } from "../testing/scripted-server.ts";
 
@@ -19,11 +21,11 @@ interface Proxy {
   asked: string[];
 }
 
-/** A proxy that connects, or that answers with another status. */
-async function startProxy(status = 200): Promise<Proxy> {
+/** A proxy that connects, or that answers with another status; one with a certificate is asked in secret. */
+async function startProxy(status = 200, tls?: { readonly key: string; readonly cert: string }): Promise<Proxy> {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
-  const server: Server = createServer();
+  const server: Server = tls ? createSecureServer(tls) : createServer();
   server.on("connect", (request, near: Socket) => {
     asked.push(`${request.url} ${request.headers["proxy-authorization"] ?? ""}`.trim());
     if (status !== 200) {
@@ -45,7 +47,7 @@ async function startProxy(status = 200): Promise<Proxy> {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `${tls ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
 async function serve(options?: ScriptedServerOptions): Promise<Connection> {
@@ -83,6 +85,27 @@ describe("a proxy", () => {
     await read({ ...connection, proxy: proxy.url.replace("//", "//me:p%40ss@") });
     const basic = `Basic ${Buffer.from("me:p@ss").toString("base64")}`;
     expect(proxy.asked).toEqual([`${new URL(connection.server).host} ${basic}`]);
+  });
+
+  it("that is asked in secret must be vouched for by the authorities that the connection has", async () => {
+    const connection = await serve();
+    const now = new Date();
+    const authority = createCertificateAuthority({ commonName: "proxies", now });
+    const { privateKey, publicKey } = generateKeyPair();
+    const cert = issueCertificate({
+      ca: authority,
+      subject: { commonName: "proxy" },
+      publicKey,
+      usages: ["server auth", "digital signature"],
+      ipAddresses: ["127.0.0.1"],
+      notBefore: new Date(now.getTime() - 60_000),
+      notAfter: new Date(now.getTime() + 3_600_000),
+    });
+    const proxy = await startProxy(200, { key: privateKey, cert });
+    const ca = `${connection.ca}\n${authority.certificate}`;
+    expect(await read({ ...connection, ca, proxy: proxy.url })).toBeUndefined();
+    expect((await read({ ...connection, proxy: proxy.url }))?.kind).toBe("unreachable");
+    expect(proxy.asked).toHaveLength(1);
   });
 
   it("that refuses is named, without its words and without the password", async () => {
