@@ -33,7 +33,16 @@ let url: string;
 beforeAll(async () => {
   build();
   dir = await mkdtemp(join(tmpdir(), "capstan-administration-"));
-  servers = start("apiserver", "--clusters", "hub,cluster1", "--data-dir", dir, "--durability", "os", ...portOf(dir));
+  servers = start(
+    "apiserver",
+    "--clusters",
+    "hub,cluster1,cluster2",
+    "--data-dir",
+    dir,
+    "--durability",
+    "os",
+    ...portOf(dir),
+  );
   await eventually(() => stat(join(dir, "ready.json")));
   [hub, spoke] = (await Promise.all(["hub", "cluster1"].map(clientOf))) as [Client, Client];
   url = hub.server;
@@ -254,6 +263,21 @@ describe("an administrator", { timeout: 120_000 }, () => {
     expect(await say("clusterset", "unbind", "blue")).toBe("✓ Clusterset blue is unbound from Namespace default\n");
     await say("clusterset", "set", "default", "--clusters", "cluster1");
     expect(await say("delete", "clusterset", "blue")).toBe("✓ Clusterset blue is deleted\n");
+  });
+
+  it("hosts the agents of another cluster, and lets them go again", async () => {
+    const hosted = ["--mode", "hosted", "--managed-cluster-kubeconfig", join(dir, "cluster2.kubeconfig")];
+    await ended(on("hub", ...joinWords("cluster2"), ...hosted, "--wait"));
+    await ended(on("hub", "accept", "--clusters", "cluster2", "--wait"));
+    await eventually(async () => {
+      const { status } = await hub.get(ManagedCluster, "cluster2");
+      expect(isTrue(status?.conditions, ClusterCondition.Available)).toBe(true);
+    });
+    expect((await ended(on("cluster2", "doctor"))).stdout).toContain("whose agents run on another cluster");
+    await ended(on("hub", "unjoin", "--cluster-name", "cluster2", "--timeout", "60"));
+    const namespaces = (await hub.list(Namespace)).items.map(({ metadata }) => metadata.name);
+    expect(namespaces.filter((name) => name.startsWith("klusterlet-"))).toEqual([]);
+    expect(namespaces).toContain("open-cluster-management");
   });
 
   it("does not take the hub from under a cluster that works", async () => {

@@ -1,5 +1,5 @@
 /** `capstan agent` as people run it: against any two API servers, with nothing on the spoke that runs Pods. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { ManagedCluster } from "#api/cluster";
 import { ConfigMap, Secret } from "#api/core";
 import { appliedManifestWorkCrd, ManifestWork, manifestWorkCrd } from "#api/work";
 import { accept, runHub, untilWorking } from "#app";
-import { isNotFound, kubeconfigText, writeKubeconfig } from "#kube";
+import { isNotFound, writeKubeconfig } from "#kube";
 import { systemClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
 import { build, type Running, run, start } from "../support/command.ts";
@@ -115,7 +115,6 @@ describe("the halves as programs of their own", () => {
     );
     await untilWorking(hub.client, "c1", new Date(), patience());
     const { data = {} } = await spoke.client.get(Secret, `${AGENTS}/hub-kubeconfig-secret`);
-    const { mkdir, writeFile } = await import("node:fs/promises");
     await mkdir(join(dir, "identity"));
     for (const [name, value] of Object.entries(data)) {
       await writeFile(join(dir, "identity", name), Buffer.from(value, "base64"), { mode: 0o600 });
@@ -167,6 +166,5 @@ describe("told nonsense", () => {
     });
     const { code, stderr } = await run("agent", "--spoke-kubeconfig", file, "--bootstrap-kubeconfig", bootstrapFile);
     expect([code, stderr]).toEqual([1, expect.stringContaining("https://127.0.0.1:1")]);
-    expect(kubeconfigText(spoke.kubeconfig)).not.toContain("127.0.0.1:1\n");
   });
 });

@@ -194,6 +194,9 @@ describe("capstan hub", () => {
   });
 
   it("wants a kubeconfig where it is in no Pod", async () => {
-    expect(await run("hub")).toMatchObject({ code: 2, stderr: expect.stringContaining("this is no Pod; give --kubeconfig") });
+    expect(await run("hub")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("this is no Pod; give --kubeconfig"),
+    });
   });
 });
