@@ -1,26 +1,7 @@
 #!/usr/bin/env node
 /** The command line. Data goes to stdout, talk to stderr; the exit code says how it ended. */
 import { Command, CommanderError } from "commander";
-import { acceptCommand } from "./commands/accept.ts";
-import { agentCommand } from "./commands/agent.ts";
-import { apiserverCommand } from "./commands/apiserver.ts";
-import { applyCommand } from "./commands/apply.ts";
-import { cleanCommand } from "./commands/clean.ts";
-import { clusterSetCommand, createCommand, deleteCommand } from "./commands/clusterset.ts";
-import { completionCommand } from "./commands/completion.ts";
-import { doctorCommand } from "./commands/doctor.ts";
-import { downCommand } from "./commands/down.ts";
-import { getCommand } from "./commands/get.ts";
-import { hubCommand } from "./commands/hub.ts";
-import { initCommand } from "./commands/init.ts";
-import { joinCommand } from "./commands/join.ts";
-import { knativeCommand } from "./commands/knative.ts";
-import { nodeCommand } from "./commands/node.ts";
-import { operatorCommand } from "./commands/operator.ts";
-import { pluginCommand } from "./commands/plugin.ts";
-import { unjoinCommand } from "./commands/unjoin.ts";
-import { upCommand } from "./commands/up.ts";
-import { versionCommand } from "./commands/version.ts";
+import { COMMANDS } from "./commands.ts";
 import { withoutMounts } from "./mounts.ts";
 import { say } from "./terminal.ts";
 import { version } from "./version.ts";
@@ -38,41 +19,22 @@ const program = new Command("capstan")
   .version(version(), "-V, --version", "print the version")
   .helpCommand(false)
   .showSuggestionAfterError()
+  .configureHelp({ subcommandTerm: (command) => command.name() })
   .exitOverride()
   .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) });
 
-for (const command of [
-  upCommand(),
-  downCommand(),
-  initCommand(),
-  joinCommand(),
-  acceptCommand(),
-  getCommand(),
-  createCommand(),
-  deleteCommand(),
-  clusterSetCommand(),
-  unjoinCommand(),
-  cleanCommand(),
-  doctorCommand(),
-  applyCommand(),
-  knativeCommand(),
-  hubCommand(),
-  agentCommand(),
-  apiserverCommand(),
-  nodeCommand(),
-  operatorCommand(),
-  pluginCommand(),
-  completionCommand(),
-  versionCommand(),
-]) {
-  program.addCommand(inherit(command));
+const args = withoutMounts(process.argv.slice(2));
+for (const { name, summary, load } of COMMANDS) {
+  const isMeant = args[0] === name || args[0] === "completion"; // which completes all of them
+  const command = isMeant ? await load() : new Command(name);
+  program.addCommand(inherit(command.summary(summary)));
 }
 
 // The program's own options come first, so that a command may have a --version of its own.
 program.enablePositionalOptions();
 
 try {
-  await program.parseAsync(withoutMounts(process.argv.slice(2)), { from: "user" });
+  await program.parseAsync(args, { from: "user" });
 } catch (error) {
   process.exitCode = exitCodeFor(error);
 }
