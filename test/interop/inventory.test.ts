@@ -9,6 +9,7 @@ import { Namespace, Pod, Secret } from "#api/core";
 import type { AccessProvider } from "#api/inventory";
 import { accessTo, isAccessFailure, ownProvider, parseProviderFile, providerFileText } from "#features/inventory";
 import { createClient, createExecEngine, EXEC_EXTENSION, EXEC_V1, kubeconfigText, type PluginName } from "#kube";
+import { eventually } from "../support/eventually.ts";
 import { FLEET, type InventoryStage, inventoryStage, SECRETS, SPOKE } from "../support/inventory.ts";
 import { type RunningFleet, startFleet } from "../support/running-fleet.ts";
 import { missingOf, stranger } from "./strangers.ts";
@@ -94,7 +95,12 @@ describe.skipIf(missing)(`the inventory's own programs${missing ? ` (${missing})
 
     it.each(["cluster1", "cluster2"])("meet in %s, by the provider file that is there", async (cluster) => {
       const client = await fleet.client(cluster);
-      const pods = (await client.list(Pod)).items.length;
+      // The last of them starts when the cluster has joined.
+      const pods = await eventually(async () => {
+        const { items } = await client.list(Pod);
+        expect(items.some(({ metadata }) => metadata.name.startsWith("klusterlet-work-agent"))).toBe(true);
+        return items.length;
+      });
       client.close();
       const file = join(dir, "clusterprofile-provider-file.json");
       const args = ["-clusterprofile", cluster, "-namespace", "fleet-system", "-clusterprofile-provider-file", file];
