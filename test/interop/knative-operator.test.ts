@@ -283,7 +283,8 @@ async function readiness(hub: Client): Promise<{ stop(): readonly string[] }> {
   const watching = (async () => {
     for await (const { type, object } of events) {
       if (type === "BOOKMARK") continue;
-      said.push(findCondition(object.status?.conditions, "Ready")?.status ?? "");
+      const { status = "", reason, message } = findCondition(object.status?.conditions, "Ready") ?? {};
+      said.push(status === "True" ? status : `${status} (${reason}: ${message})`);
     }
   })();
   watching.catch(() => {});

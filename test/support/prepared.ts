@@ -8,8 +8,7 @@ import { apiVersionOf, type Kind, type KubeObject, keyOf, kind } from "#api/meta
 import { FLEET_NAMESPACE } from "#app";
 import { Bootstrap, bootstrapObjects, hubCrds, spokeCrds } from "#features/registration/hub";
 import { type Client, type Draft, isAlreadyExists, isNotFound, type Kubeconfig, kubeconfigFor } from "#kube";
-import { isTrue } from "#lib/conditions";
-import { eventually } from "./eventually.ts";
+import { untilEstablished } from "./definitions.ts";
 
 const FLEET_SET = "default";
 const TOKEN_SECONDS = 3600;
@@ -44,19 +43,8 @@ export async function bootstrapKubeconfig(hub: Client, authority: string): Promi
 }
 
 async function installDefinitions(client: Client, definitions: readonly CustomResourceDefinition[]): Promise<void> {
-  await Promise.all(
-    definitions.map(async (definition) => {
-      await ensure(client, CustomResourceDefinition, definition);
-      await eventually(async () => {
-        const found = await client.get(CustomResourceDefinition, definition.metadata.name);
-        if (!isEstablished(found)) throw new Error(`${definition.metadata.name} is not established`);
-      });
-    }),
-  );
-}
-
-function isEstablished({ status }: CustomResourceDefinition): boolean {
-  return isTrue(status?.conditions, "Established");
+  await Promise.all(definitions.map((definition) => ensure(client, CustomResourceDefinition, definition)));
+  await untilEstablished(client, definitions);
 }
 
 async function ensure<T extends KubeObject>(client: Client, kind: Kind<T>, object: Draft<T>): Promise<void> {

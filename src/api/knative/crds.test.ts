@@ -1,24 +1,17 @@
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CustomResourceDefinition, DefinitionCondition } from "#api/apiextensions";
+import { CustomResourceDefinition } from "#api/apiextensions";
 import { isKubeError } from "#kube";
-import { isTrue } from "#lib/conditions";
-import { withoutDescriptions } from "../../../test/support/definitions.ts";
-import { eventually } from "../../../test/support/eventually.ts";
+import { comparedWithUpstream, untilEstablished, withoutDescriptions } from "../../../test/support/definitions.ts";
 import { startEmbedded, type TestServer } from "../../../test/support/servers.ts";
 import { KnativeEventing, KnativeServing, knativeEventingCrd, knativeServingCrd } from "./index.ts";
 
-const UPSTREAM = fileURLToPath(new URL("../../../../shared/upstream/crds/", import.meta.url));
-const required = (process.env.CAPSTAN_REQUIRE ?? "").split(",").includes("shared");
-
-describe.skipIf(!existsSync(UPSTREAM) && !required)("our CRDs, field by field against shared/upstream", () => {
-  it.each([
+/** All of upstream's, and two things more. */
+comparedWithUpstream(
+  [
     ["operator.knative.dev_knativeservings.yaml", knativeServingCrd],
     ["operator.knative.dev_knativeeventings.yaml", knativeEventingCrd],
-  ])("%s: all of it, and two things more", (file, ours) => {
-    const theirs = load(readFileSync(`${UPSTREAM}${file}`, "utf8"), { json: true }) as CustomResourceDefinition;
+  ],
+  (ours, theirs) => {
     // One version is never converted, so it does not matter who would.
     delete theirs.spec.conversion;
     const [version] = structuredClone(ours).spec.versions;
@@ -34,8 +27,8 @@ describe.skipIf(!existsSync(UPSTREAM) && !required)("our CRDs, field by field ag
     const known = structuredClone(ours);
     delete known.spec.versions[0]?.schema?.openAPIV3Schema?.properties?.spec?.properties?.namespaceConfiguration;
     expect(comparable(known)).toEqual(comparable(theirs));
-  });
-});
+  },
+);
 
 function comparable({ metadata, spec }: CustomResourceDefinition): unknown {
   const versions = spec.versions.map(({ additionalPrinterColumns: _, ...version }) => version);
@@ -46,13 +39,9 @@ describe("on a server", () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startEmbedded("knative-kinds");
-    for (const definition of [knativeServingCrd, knativeEventingCrd]) {
-      await server.client.create(CustomResourceDefinition, definition);
-      await eventually(async () => {
-        const { status } = await server.client.get(CustomResourceDefinition, definition.metadata.name);
-        expect(isTrue(status?.conditions, DefinitionCondition.Established)).toBe(true);
-      });
-    }
+    const definitions = [knativeServingCrd, knativeEventingCrd];
+    for (const definition of definitions) await server.client.create(CustomResourceDefinition, definition);
+    await untilEstablished(server.client, definitions);
   });
   afterAll(() => server.close());
 

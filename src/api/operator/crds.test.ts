@@ -1,45 +1,21 @@
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CustomResourceDefinition, DefinitionCondition } from "#api/apiextensions";
-import { isTrue } from "#lib/conditions";
-import { withoutDescriptions } from "../../../test/support/definitions.ts";
-import { eventually } from "../../../test/support/eventually.ts";
+import { CustomResourceDefinition } from "#api/apiextensions";
+import { comparedWithUpstream, untilEstablished } from "../../../test/support/definitions.ts";
 import { startEmbedded, type TestServer } from "../../../test/support/servers.ts";
 import { ClusterManager, clusterManagerCrd, Klusterlet, klusterletCrd } from "./index.ts";
 
-const UPSTREAM = fileURLToPath(new URL("../../../../shared/upstream/crds/", import.meta.url));
-const required = (process.env.CAPSTAN_REQUIRE ?? "").split(",").includes("shared");
-
-describe.skipIf(!existsSync(UPSTREAM) && !required)("our CRDs, field by field against shared/upstream", () => {
-  it.each([
-    ["operator.open-cluster-management.io_clustermanagers.yaml", clusterManagerCrd],
-    ["operator.open-cluster-management.io_klusterlets.yaml", klusterletCrd],
-  ])("%s", (file, ours) => {
-    const theirs = load(readFileSync(`${UPSTREAM}${file}`, "utf8")) as CustomResourceDefinition;
-    expect(comparable(ours)).toEqual(comparable(theirs));
-  });
-});
-
-/** Leaves out what says nothing about the wire: descriptions, an empty status, a retired default. */
-function comparable({ apiVersion, kind, metadata, spec }: CustomResourceDefinition): unknown {
-  const { preserveUnknownFields, ...rest } = spec as typeof spec & { preserveUnknownFields?: boolean };
-  expect(preserveUnknownFields ?? false).toBe(false);
-  return withoutDescriptions({ apiVersion, kind, name: metadata.name, spec: rest });
-}
+comparedWithUpstream([
+  ["operator.open-cluster-management.io_clustermanagers.yaml", clusterManagerCrd],
+  ["operator.open-cluster-management.io_klusterlets.yaml", klusterletCrd],
+]);
 
 describe("on a server", () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await startEmbedded("operator-kinds");
-    for (const definition of [clusterManagerCrd, klusterletCrd]) {
-      await server.client.create(CustomResourceDefinition, definition);
-      await eventually(async () => {
-        const { status } = await server.client.get(CustomResourceDefinition, definition.metadata.name);
-        expect(isTrue(status?.conditions, DefinitionCondition.Established)).toBe(true);
-      });
-    }
+    const definitions = [clusterManagerCrd, klusterletCrd];
+    for (const definition of definitions) await server.client.create(CustomResourceDefinition, definition);
+    await untilEstablished(server.client, definitions);
   });
   afterAll(() => server.close());
 

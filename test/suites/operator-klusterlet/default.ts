@@ -121,12 +121,22 @@ export function defaultCases(start: StartServer): void {
       });
     });
 
-    it("gets quiet, and writes nothing more", async () => {
-      const revision = async () => (await stage.client.get(Klusterlet, "klusterlet")).metadata.resourceVersion;
+    it("gets quiet, and writes nothing more, however often it is touched", async () => {
+      /** Ends when the operator has looked at it since. */
+      const touch = async () => {
+        const { reconciles } = stage;
+        const annotations = { touched: String(reconciles) };
+        const { metadata } = await stage.client.patch(Klusterlet, "klusterlet", { metadata: { annotations } });
+        await eventually(() => expect(stage.reconciles).toBeGreaterThan(reconciles));
+        return metadata.resourceVersion;
+      };
       await eventually(async () => {
-        const [before, count] = [await revision(), stage.reconciles];
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        expect([await revision(), stage.reconciles]).toEqual([before, count]);
+        await touch(); // whatever was under way before is over when the second is seen
+        const written = await touch();
+        expect((await stage.client.get(Klusterlet, "klusterlet")).metadata.resourceVersion).toBe(written);
+        // Nor does anybody look again by themselves, but for the hub's word now and then.
+        const soonest = Math.min(...[...stage.last.values()].map(({ retryIn = Number.POSITIVE_INFINITY }) => retryIn));
+        expect(soonest).toBeGreaterThan(1_000);
       });
     });
 

@@ -9,7 +9,7 @@ import { type Client, connectionOf, createApplyEngine, createClient, isNotFound 
 import { systemClock } from "#lib/clock";
 import { findCondition } from "#lib/conditions";
 import { silentLog } from "#lib/log";
-import { connectedCluster, createFleet, createManager, runTogether } from "#runtime";
+import { connectedCluster, createFleet, createManager, type ReconcileRecord, runTogether } from "#runtime";
 import { accountToken } from "../../support/account-token.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { StartServer, TestServer } from "../../support/servers.ts";
@@ -22,8 +22,10 @@ const REMOVAL_PATIENCE_MS = 30_000;
 
 export class OperatorStage {
   readonly server: TestServer;
-  /** Every reconcile so far. */
+  /** Every look at a Klusterlet so far. */
   reconciles = 0;
+  /** The last reconcile of each controller. */
+  readonly last = new Map<string, ReconcileRecord>();
   readonly #stops: (() => Promise<unknown>)[] = [];
 
   private constructor(server: TestServer) {
@@ -45,8 +47,9 @@ export class OperatorStage {
       connect: (connection) => createClient({ connection }),
       clock: systemClock,
     });
-    const observe = () => {
-      stage.reconciles++;
+    const observe = (record: ReconcileRecord) => {
+      stage.last.set(record.controller, record);
+      if (record.controller === "klusterlet") stage.reconciles++;
     };
     stage.run((signal) => {
       const manager = createManager({ controllers, fleet: managed, clock: systemClock, log: silentLog, observe });
