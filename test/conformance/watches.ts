@@ -116,7 +116,7 @@ export function watchesSuite(stage: Staged): void {
 
   it("watch-list.no-initial-events: leaves the present out when told to", async () => {
     const watching = await watch(
-      "sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0&allowWatchBookmarks=true",
+      `sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=${await now()}&allowWatchBookmarks=true`,
     );
     await put("only", {});
     const events = await watching.seen(1);
