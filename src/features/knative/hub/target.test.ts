@@ -38,15 +38,22 @@ interface Scene {
   readonly known?: Cluster;
   readonly isClosing?: boolean;
   readonly installation?: KnativeServing;
+  /** Hears how long the fleet is waited for. */
+  readonly waits?: (ms: number) => void;
 }
 
 /** How an installation is resolved where the world is so. */
-async function resolved({ profiles = [[healthy]], hindrance, spoke = down, known, isClosing, installation }: Scene) {
+async function resolved(scene: Scene) {
+  const { profiles = [[healthy]], hindrance, spoke = down, known, isClosing, installation, waits } = scene;
   const hub = fakeCluster(
     [ClusterProfile, ...profiles.map((conditions) => profile(conditions))],
     [Namespace, kubeSystem],
   );
-  const fleet = { reach: async () => spoke, get: () => known } as Partial<Fleet> as Fleet;
+  const reach: Fleet["reach"] = async (_, { patience } = {}) => {
+    if (patience !== undefined) waits?.(patience);
+    return spoke;
+  };
+  const fleet = { reach, get: () => known } as Partial<Fleet> as Fleet;
   const ways = { hindranceTo: () => hindrance, onChange: () => () => {} };
   const closing = isClosing ? AbortSignal.abort() : new AbortController().signal;
   hub.cache(ClusterProfile).start(new AbortController().signal);
@@ -87,5 +94,14 @@ describe("the target of an installation", () => {
     [TargetReason.closed, "when we end", { isClosing: true }],
   ])("is unresolved: %s %s", async (reason, _, scene) => {
     expect(await resolved(scene)).toMatchObject({ reason });
+  });
+
+  it("is waited for longer where it has answered before, so that nothing that works is said to be lost", async () => {
+    const waited: number[] = [];
+    const spoke = { ...down, reason: FleetReason.engaging };
+    await resolved({ spoke, waits: (ms) => waited.push(ms) });
+    await resolved({ spoke, waits: (ms) => waited.push(ms), installation: answered });
+    const [first = 0, again = 0] = waited;
+    expect(again).toBeGreaterThan(first);
   });
 });

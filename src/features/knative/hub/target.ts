@@ -54,6 +54,8 @@ export interface Targets {
 
 /** A cluster that is being connected for the first time is waited for so long before anything is said about it. */
 const FIRST_CONNECTION_MS = 2_000;
+/** What works on a cluster is not said to have lost it because a new operator has yet to connect. */
+const RETURN_MS = 10_000;
 const LONGEST_ANSWER_MS = 10_000;
 
 export function createTargets({ hub, fleet, ways, closing }: TargetsOptions): Targets {
@@ -125,7 +127,7 @@ export function createTargets({ hub, fleet, ways, closing }: TargetsOptions): Ta
   }
 
   async function spokeOf(installation: Installation, name: string): Promise<Target | Unresolved> {
-    const spoke = await reached(name);
+    const spoke = await reached(name, hasAnswered(installation) ? RETURN_MS : FIRST_CONNECTION_MS);
     if (isUnreachable(spoke)) return unanswered(installation, spoke, fleet.get(name) !== undefined);
     try {
       return { cluster: spoke, identity: await identityOf(spoke) };
@@ -135,11 +137,9 @@ export function createTargets({ hub, fleet, ways, closing }: TargetsOptions): Ta
     }
   }
 
-  async function reached(name: string): Promise<Cluster | Unreachable> {
+  async function reached(name: string, patience: number): Promise<Cluster | Unreachable> {
     const found = await fleet.reach(name);
-    return isUnreachable(found) && isBeingConnected(found)
-      ? fleet.reach(name, { patience: FIRST_CONNECTION_MS })
-      : found;
+    return isUnreachable(found) && isBeingConnected(found) ? fleet.reach(name, { patience }) : found;
   }
 
   async function identityOf(cluster: Cluster): Promise<string> {
@@ -162,8 +162,13 @@ function unanswered(installation: Installation, { reason, message }: Unreachable
   if (isTargetReason(reason)) return { reason, message };
   if (reason === FleetReason.credentials) return { reason: TargetReason.accessFailed, message };
   if (isBeingConnected({ reason, message })) return { reason: TargetReason.profileUnavailable, message };
-  const hasAnswered = wasConnected || noteOf(installation, Note.cluster) !== undefined;
-  return { reason: hasAnswered ? TargetReason.stale : TargetReason.clientFailed, message };
+  const isKnown = wasConnected || hasAnswered(installation);
+  return { reason: isKnown ? TargetReason.stale : TargetReason.clientFailed, message };
+}
+
+/** To this operator or one before it. */
+function hasAnswered(installation: Installation): boolean {
+  return noteOf(installation, Note.cluster) !== undefined;
 }
 
 function isTargetReason(reason: string): reason is TargetReason {
