@@ -39,7 +39,13 @@ function comparable(crd: CustomResourceDefinition): unknown {
   const { preserveUnknownFields, ...rest } = spec;
   expect(preserveUnknownFields ?? false).toBe(false);
   const { "controller-gen.kubebuilder.io/version": _, ...annotations } = metadata.annotations ?? {};
-  return { apiVersion, kind, name: metadata.name, annotations, spec: rest };
+  const versions = (rest.versions as Record<string, unknown>[]).map(withoutEmptySubresources);
+  return { apiVersion, kind, name: metadata.name, annotations, spec: { ...rest, versions } };
+}
+
+function withoutEmptySubresources({ subresources, ...version }: Record<string, unknown>): Record<string, unknown> {
+  const isEmpty = isObject(subresources) && Object.keys(subresources).length === 0;
+  return isEmpty || subresources === undefined ? version : { ...version, subresources };
 }
 
 /** Without what says nothing about the wire. */

@@ -25,3 +25,5 @@ export {
   REGISTER_GROUP,
   ReservedClaims,
 } from "./names.ts";
+export { addOnPlacementScoreCrd, placementCrd, placementDecisionCrd } from "./placement.ts";
+export { type RolloutStrategy, rolloutStrategy } from "./rollout-strategy.ts";

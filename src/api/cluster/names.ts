@@ -26,11 +26,17 @@ export const ClusterAnnotation = {
   autoUpdate: "cluster.open-cluster-management.io/autoupdate",
   /** On a ManagedCluster, by its agent: it keeps a token on the hub, which has this ClusterRole on the spoke. */
   grantedAccess: "access.capstan.dev/cluster-role",
+  /** On what is removed when its cluster goes: a number from 0 to 100, the lowest go first; 0 unless told. */
+  cleanupPriority: "open-cluster-management.io/cleanup-priority",
 } as const;
 
 export const ClusterFinalizer = {
-  resourceCleanup: "cluster.open-cluster-management.io/api-resource-cleanup",
-  workCleanup: "cluster.open-cluster-management.io/manifest-work-cleanup",
+  /** On an accepted ManagedCluster: its agents' rights have to go first. */
+  rights: "cluster.open-cluster-management.io/api-resource-cleanup",
+  /** On every ManagedCluster while there is ResourceCleanup: its add-ons and works have to go first. */
+  resources: "cluster.open-cluster-management.io/resource-cleanup",
+  /** On the RoleBinding by which a cluster's agents work: it stays as long as there are ManifestWorks. */
+  workBinding: "cluster.open-cluster-management.io/manifest-work-cleanup",
 } as const;
 
 export const ClusterCondition = {
@@ -43,6 +49,7 @@ export const ClusterCondition = {
 } as const;
 
 export const ClusterSetCondition = { Empty: "ClusterSetEmpty" } as const;
+export const PlacementCondition = { Satisfied: "PlacementSatisfied" } as const;
 export const BindingCondition = { Bound: "Bound" } as const;
 
 export const ClusterTaint = {

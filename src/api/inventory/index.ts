@@ -6,3 +6,4 @@ export {
   clusterProfileCrd,
 } from "./cluster-profile.ts";
 export { INVENTORY_GROUP, ProfileCondition, ProfileLabel } from "./names.ts";
+export { profileDecisionCrd } from "./placement-decision.ts";

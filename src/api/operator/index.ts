@@ -18,6 +18,7 @@ export {
   OperatorLabel,
   OperatorName,
   OperatorSecret,
+  rejoinCommand,
 } from "./names.ts";
 export type {
   FeatureGate,
@@ -27,3 +28,13 @@ export type {
   RelatedResource,
   ResourceRequirement,
 } from "./pieces.ts";
+export {
+  type HubWebhook,
+  HubWebhooks,
+  WEBHOOK_PORT,
+  WEBHOOK_URL_ANNOTATION,
+  WebhookCertificate,
+  WebhookPath,
+  type WebhookProgram,
+  WebhookService,
+} from "./webhooks.ts";

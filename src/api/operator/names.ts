@@ -74,6 +74,7 @@ export const ClusterManagerReason = {
   crdFailed: "CRDApplyFailed",
   hubResourceFailed: "HubResourceApplyFailed",
   runtimeResourceFailed: "RuntimeResourceApplyFailed",
+  webhookFailed: "WebhookApplyFailed",
   unsupportedMode: "UnsupportedDeployOption",
   unsupportedOption: "UnsupportedConfiguration",
   otherManager: "OtherClusterManager",
@@ -120,3 +121,8 @@ export const KlusterletReason = {
   bootstrapUnauthorized: "BootstrapSecretUnauthorized",
   bootstrapFunctional: "BootstrapSecretFunctional",
 } as const;
+
+/** What restores the identity of a cluster that lost it, given by whoever administers hub and spoke; conditions name it. */
+export function rejoinCommand(clusterName: string): string {
+  return `capstan rejoin --cluster-name ${clusterName} --context SPOKE --hub-context HUB`;
+}

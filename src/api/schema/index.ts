@@ -102,6 +102,11 @@ export function int64(rules: Rules = {}): Shape<number> {
   return { schema: { type: "integer", format: "int64", ...rules } };
 }
 
+/** A whole number of no particular size. */
+export function integer(rules: Rules = {}): Shape<number> {
+  return { schema: { type: "integer", ...rules } };
+}
+
 export function boolean(rules: Rules = {}): Shape<boolean> {
   return { schema: { type: "boolean", ...rules } };
 }
@@ -117,6 +122,11 @@ export function quantity(rules: Rules = {}): Shape<string | number> {
       ...rules,
     },
   };
+}
+
+/** A number, or a share such as `25%`. */
+export function intOrString(rules: Rules = {}): Shape<string | number> {
+  return { schema: { anyOf: [{ type: "integer" }, { type: "string" }], "x-kubernetes-int-or-string": true, ...rules } };
 }
 
 /** Any object; nothing of it is pruned. */

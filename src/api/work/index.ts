@@ -11,7 +11,18 @@ export {
   type ManifestResourceMeta,
   ManifestWork,
   manifestWorkCrd,
+  manifestWorkSpec,
   type UpdateStrategy,
   type WorkExecutor,
 } from "./manifest-work.ts";
-export { WORK_FIELD_MANAGER, WORK_GROUP, WorkCondition, WorkFinalizer } from "./names.ts";
+export { manifestWorkReplicaSetCrd } from "./manifest-work-replica-set.ts";
+export {
+  AppliedAnnotation,
+  DETACH_LEDGER,
+  REMOVAL_CONFIRMED,
+  WORK_FIELD_MANAGER,
+  WORK_GROUP,
+  WorkCondition,
+  WorkFinalizer,
+  WorkLabel,
+} from "./names.ts";

@@ -116,7 +116,8 @@ const executor = object({
   ),
 });
 
-const spec = object({
+/** Also what an AddOnTemplate and a ManifestWorkReplicaSet make works of. */
+export const manifestWorkSpec = object({
   workload: optional(object({ manifests: optional(list(manifest)) })),
   deleteOption: optional(deleteOption),
   manifestConfigs: optional(list(manifestConfig)),
@@ -168,7 +169,7 @@ export type FeedbackValue = Infer<typeof feedbackValue>;
 export type ManifestCondition = Infer<typeof manifestCondition>;
 
 export interface ManifestWork extends KubeObject {
-  spec?: Infer<typeof spec>;
+  spec?: Infer<typeof manifestWorkSpec>;
   status?: Infer<typeof status>;
 }
 export const ManifestWork = kind<ManifestWork>({
@@ -189,7 +190,7 @@ export const manifestWorkCrd = crd({
       served: true,
       storage: true,
       status: true,
-      schema: object({ spec: optional(spec), status: optional(status) }).schema,
+      schema: object({ spec: optional(manifestWorkSpec), status: optional(status) }).schema,
     },
   ],
 });

@@ -23,5 +23,29 @@ export const WorkCondition = {
   StatusFeedbackSynced: "StatusFeedbackSynced",
 } as const;
 
+export const WorkLabel = {
+  /** On a ManifestWork that a ManifestWorkReplicaSet has made: its namespace and name. */
+  replicaSet: "work.open-cluster-management.io/manifestworkreplicaset",
+} as const;
+
+/** On an AppliedManifestWork, by our agent: what it needs to know before it removes anything on its own. */
+export const AppliedAnnotation = {
+  /** Stands for the hub that placed it: the uid of the cluster's ManagedCluster there. */
+  hub: "work.capstan.dev/hub",
+  /** The state of the work that it was last brought in line with, as JSON: uid, generation, resourceVersion. */
+  seen: "work.capstan.dev/seen",
+  /** Why something is not removed until somebody confirms it; for people. */
+  held: "work.capstan.dev/removal-held",
+  /** By a person: `confirmed` lets go what is held. */
+  removal: "work.capstan.dev/removal",
+} as const;
+export const REMOVAL_CONFIRMED = "confirmed";
+
 /** Who applies server-side where a work does not say; who says may only add to it. */
 export const WORK_FIELD_MANAGER = "work-agent";
+
+/**
+ * The ConfigMap in a cluster's namespace on the hub that says which works of a lost cluster were given up before its agent
+ * had cleaned up: one key per ManifestWork, as JSON its uid and the moment. The agent takes out what it has cleaned.
+ */
+export const DETACH_LEDGER = "capstan-detach-ledger";
