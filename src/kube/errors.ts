@@ -139,6 +139,11 @@ export function isNetworkError(error: unknown): error is KubeError {
   return isKubeError(error) && (error.kind === "unreachable" || error.kind === "lost");
 }
 
+/** Somebody answers at the server's address, and nobody whom we trust vouches for them. */
+export function isUntrusted(error: unknown): error is KubeError {
+  return isKubeError(error) && error.kind === "unreachable" && /certificate|self.signed/i.test(error.message);
+}
+
 /** The server has not come as far as the resourceVersion asked for: it lags, or was restored from a backup. */
 export function isTooLargeResourceVersion(error: unknown): boolean {
   if (!isKubeError(error) || error.kind !== "status") return false;

@@ -55,3 +55,4 @@ export {
   Terminal,
   type Trigger,
 } from "./types.ts";
+export * from "./webhooks/index.ts";

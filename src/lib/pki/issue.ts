@@ -35,7 +35,10 @@ export interface CertificateAuthority {
 export interface AuthorityRequest {
   readonly commonName: string;
   readonly now: Date;
+  /** Ten unless told. */
   readonly years?: number;
+  /** When it ends, where years are too coarse. */
+  readonly notAfter?: Date;
   /** The authority's private key; a fresh ECDSA P-256 key without it. */
   readonly key?: string;
 }
@@ -58,8 +61,8 @@ const VERSION_3 = 2;
 /** A new authority with a self-signed certificate. */
 export function createCertificateAuthority(request: AuthorityRequest): CertificateAuthority {
   const { commonName, now, years = DEFAULT_YEARS } = request;
-  const notAfter = new Date(now);
-  notAfter.setUTCFullYear(now.getUTCFullYear() + years);
+  const notAfter = new Date(request.notAfter ?? now);
+  if (!request.notAfter) notAfter.setUTCFullYear(now.getUTCFullYear() + years);
   const { pem: key, privateKey } =
     request.key === undefined ? generateKey() : { pem: request.key, privateKey: readPrivateKey(request.key) };
   const spki = publicKeyDer(privateKey);

@@ -7,6 +7,8 @@ export interface Subject {
   readonly commonName: string;
   readonly organizations: readonly string[];
   readonly organizationalUnits: readonly string[];
+  /** The object identifiers of all attributes, in the order in which they were written, those above among them. */
+  readonly attributes: readonly string[];
   /** The whole name as it was written, with the attributes that have no place above. */
   readonly raw: Buffer;
 }
@@ -34,6 +36,7 @@ export function writeName(subject: SubjectInput): Buffer {
 /** Reads a name; a part may hold several values (`O=a + O=b`), as Go writes them. */
 export function readName(raw: Buffer, what: string): Subject {
   const values = new Map<string, string[]>();
+  const types: string[] = [];
   const parts = new DerReader(onlyElement(raw, what, Tag.sequence).content);
   while (!parts.atEnd) {
     const attributes = parts.enter(what, Tag.set);
@@ -42,6 +45,7 @@ export function readName(raw: Buffer, what: string): Subject {
       const type = readOid(attribute.next(what, Tag.oid), what);
       const value = attribute.next(what);
       attribute.end(what);
+      types.push(type);
       if (!KNOWN.has(type)) continue;
       const sofar = values.get(type);
       if (sofar) sofar.push(readText(value, what));
@@ -53,6 +57,7 @@ export function readName(raw: Buffer, what: string): Subject {
     commonName: values.get(Attribute.commonName)?.at(-1) ?? "",
     organizations: values.get(Attribute.organization) ?? [],
     organizationalUnits: values.get(Attribute.organizationalUnit) ?? [],
+    attributes: types,
     raw,
   };
 }
