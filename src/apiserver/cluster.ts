@@ -15,6 +15,7 @@ import {
   type Authorizer,
   createAuthenticator,
   createRbacAuthorizer,
+  createStandingRequests,
   rulesReviewStatus,
   tokenRequest,
   tokenReview,
@@ -204,6 +205,7 @@ function assemble(
     clock,
   });
   const authorizer = createRbacAuthorizer({ reader: store });
+  const standing = createStandingRequests({ reader: store, authorizer, clock });
 
   const webhookClient = createWebhookClient({ clock });
   const caller = createWebhookCaller(webhookClient, store);
@@ -288,6 +290,7 @@ function assemble(
       registry,
       authenticator,
       authorizer,
+      standing,
       limiter,
       pages,
       observers: [auditObserver(audit, clock), requestMetrics(metrics, limiter)],
@@ -322,6 +325,7 @@ function assemble(
       await useDays.written();
       unfollow();
       admission.close();
+      standing.close();
       authorizer.close();
     },
   };

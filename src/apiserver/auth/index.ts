@@ -24,6 +24,7 @@ export {
   type ObjectIdentity,
   type TokenOrder,
 } from "./service-account-tokens.ts";
+export { createStandingRequests, type StandingRequests } from "./standing-requests.ts";
 export { type TokenRequestContext, tokenRequest } from "./token-requests.ts";
 export { tokenReview } from "./token-reviews.ts";
 export {

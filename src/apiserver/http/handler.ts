@@ -7,7 +7,13 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "#lib/clock";
 import { isWireDuration } from "#lib/duration";
 import type { Logger } from "#lib/log";
-import { type Attributes, type Authenticator, type Authorizer, accessDenied } from "../auth/index.ts";
+import {
+  type Attributes,
+  type Authenticator,
+  type Authorizer,
+  accessDenied,
+  type StandingRequests,
+} from "../auth/index.ts";
 import { ApiError, badRequest, noSuchResource, unauthorized } from "../errors.ts";
 import type { RegistryDependencies, Target } from "../registry/index.ts";
 import type { Catalog, UserInfo } from "../resource.ts";
@@ -26,6 +32,8 @@ export interface HandlerDependencies {
   readonly registry: RegistryDependencies;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
+  /** Ends watches whose right is taken away. */
+  readonly standing: StandingRequests;
   readonly limiter: Limiter;
   readonly pages: Pages;
   readonly observers: readonly ExchangeObserver[];
@@ -157,7 +165,7 @@ function refuseBadTimeout({ query }: RequestInfo): void {
 
 /** A request that has its place: may it, and who answers it? */
 async function route(
-  { registry, authorizer, pages, observers, clock, stopping }: HandlerDependencies,
+  { registry, authorizer, standing, pages, observers, clock, stopping }: HandlerDependencies,
   exchange: Exchange,
   user: UserInfo,
   request: Request,
@@ -202,7 +210,7 @@ async function route(
       readBody: () => readBody(request, clock),
       repeatedFields: [],
       warnings: target.resource.deprecation ? [target.resource.deprecation] : [],
-      closed: () => AbortSignal.any([gone.signal, stopping]),
+      closed: () => AbortSignal.any([gone.signal, stopping, standing.whileAllowed(attributes, gone.signal)]),
       streaming: () => {
         exchange.code = 200;
         for (const observer of observers) observer.streaming(exchange);
