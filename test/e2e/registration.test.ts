@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { registrationSuite } from "../suites/registration.ts";
+import { registrationSuite } from "../suites/registration/index.ts";
 import { startEmbedded } from "../support/servers.ts";
 
 describe("registration on embedded API servers", () => registrationSuite(startEmbedded));

@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { registrationSuite } from "../suites/registration.ts";
+import { registrationSuite } from "../suites/registration/index.ts";
 import { missingControlPlane, startControlPlane } from "./control-plane.ts";
 
 const missing = missingControlPlane();

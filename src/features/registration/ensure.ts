@@ -3,10 +3,11 @@ import type { Kind, KubeObject } from "#api/meta";
 import { keyOf } from "#api/meta";
 import { type Draft, isNotFound } from "#kube";
 import { equal } from "#lib/json";
+import { withFinalizer } from "#lib/meta";
 import type { Cluster } from "#runtime";
 
 /**
- * Creates the object, or gives it the labels and fields that are wished for and leaves the rest of it alone. The
+ * Creates the object, or gives it the labels, finalizers and fields that are wished for and leaves the rest of it alone. The
  * answer is what the server has then. `cached` is what a cache knows: an object that lost the label which a cache
  * selects by is not there, so absence is asked again of the server.
  */
@@ -23,7 +24,8 @@ export async function ensure<T extends KubeObject>(
   }
   if (!before) return cluster.commit(kind, undefined, wished);
   const labels = { ...before.metadata.labels, ...wished.metadata.labels };
-  return cluster.commit(kind, before, { ...before, ...wished, metadata: { ...before.metadata, labels } });
+  const held = (wished.metadata.finalizers ?? []).reduce((object, name) => withFinalizer(object, name), before);
+  return cluster.commit(kind, before, { ...before, ...wished, metadata: { ...held.metadata, labels } });
 }
 
 async function live<T extends KubeObject>(cluster: Cluster, kind: Kind<T>, wished: Draft<T>): Promise<T | undefined> {

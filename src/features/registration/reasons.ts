@@ -21,6 +21,17 @@ export const Reason = {
   certificateUpdated: "ClientCertificateUpdated",
   certificateUpdateFailed: "ClientCertificateUpdateFailed",
 
+  /** Deleting: add-ons or works of the cluster are still there. */
+  resourceRemaining: "ResourceRemaining",
+  /** Deleting: what is there could not be read or removed. */
+  deletingError: "DeletingError",
+  /** Deleting: nothing of the cluster is left. */
+  noResource: "NoResource",
+
+  /** On a managed namespace of a ManagedCluster, by its agent. */
+  namespaceApplied: "NamespaceApplied",
+  namespaceApplyFailed: "NamespaceApplyFailed",
+
   setEmpty: "NoClusterMatched",
   setNotEmpty: "ClustersSelected",
   bound: "ClusterSetBound",
@@ -30,8 +41,13 @@ export const Reason = {
   requestApproved: "AutoApprovedByHubCSRApprovingController",
 } as const;
 
+/** The condition of a managed namespace in the status of a ManagedCluster. */
+export const NAMESPACE_AVAILABLE = "NamespaceAvailable";
+
 export const EventReason = {
   available: "Available",
   unavailable: "Unavailable",
   availableUnknown: "AvailableUnknown",
+  /** There are more claims than the agent tells. */
+  claimsTruncated: "CustomClusterClaimsTruncated",
 } as const;

@@ -6,25 +6,23 @@
  * Writes  ClusterProfile: one entry of status.accessProviders, under a field manager of its own
  *         (the entries of others are left alone)
  */
-import { CustomResourceDefinition } from "#api/apiextensions";
 import { CLUSTER_ACCESS, ManagedCluster } from "#api/cluster";
 import { Secret } from "#api/core";
 import { type AccessProvider, ClusterProfile } from "#api/inventory";
-import { apiVersionOf, keyOf } from "#api/meta";
 import { equal } from "#lib/json";
 import { isDeleting } from "#lib/meta";
 import { type Cluster, type Controller, done, forEach } from "#runtime";
 import { tokenAccessProvider } from "../access/index.ts";
+import { applyStatus, profileDefinition } from "./definition.ts";
 import { clusterNameOf, isManagedHere } from "./manager.ts";
 
 const FIELD_MANAGER = "capstan-cluster-access";
-const PROFILE_CRD = `${ClusterProfile.plural}.${ClusterProfile.group}`;
 
 export function profileAccessController({ hub }: { hub: Cluster }): Controller {
   const clusters = hub.cache(ManagedCluster);
   const secrets = hub.cache(Secret, { fieldSelector: `metadata.name=${CLUSTER_ACCESS.secret}` });
   const profiles = hub.cache(ClusterProfile);
-  const definitions = hub.cache(CustomResourceDefinition, { fieldSelector: `metadata.name=${PROFILE_CRD}` });
+  const definition = profileDefinition(hub);
   const profilesOf = profiles.indexBy(clusterNameOf);
 
   return {
@@ -34,7 +32,7 @@ export function profileAccessController({ hub }: { hub: Cluster }): Controller {
       secrets.keyedBy(({ metadata }) => metadata.namespace),
       profiles.keyedBy(clusterNameOf),
     ],
-    reads: [definitions],
+    reads: [definition.cache],
 
     async reconcile(clusterName) {
       const cluster = clusters.get(clusterName);
@@ -51,16 +49,8 @@ export function profileAccessController({ hub }: { hub: Cluster }): Controller {
   };
 
   async function write(profile: ClusterProfile, entry: AccessProvider): Promise<void> {
-    if (!listsAreMaps(definitions.get(PROFILE_CRD))) return replace(profile, [entry]);
-    const { name, namespace } = profile.metadata;
-    const applied = {
-      apiVersion: apiVersionOf(ClusterProfile),
-      kind: ClusterProfile.kind,
-      metadata: { name, namespace },
-      status: { accessProviders: [entry] },
-    };
-    const options = { type: "apply", subresource: "status", fieldManager: FIELD_MANAGER, force: true } as const;
-    await hub.client.patch(ClusterProfile, keyOf(profile), applied, options);
+    if (!definition.listsAreMaps()) return replace(profile, [entry]);
+    await applyStatus(hub, profile, FIELD_MANAGER, { accessProviders: [entry] });
   }
 
   /** On condition that nobody wrote meanwhile. An entry that goes has to go as a whole, whoever added to it. */
@@ -110,14 +100,4 @@ function isOurs({ name, cluster }: AccessProvider, clusterName: string): boolean
 /** In what we say about it; others may have added to the entry. */
 function saysTheSame({ cluster: a }: AccessProvider, { cluster: b }: AccessProvider): boolean {
   return (["server", "certificate-authority-data"] as const).every((field) => a?.[field] === b?.[field]);
-}
-
-/**
- * Whether the server keeps the writers of the list apart. The definition that other hubs bring makes the list one
- * value, which an apply would replace as a whole.
- */
-function listsAreMaps(definition: CustomResourceDefinition | undefined): boolean {
-  const version = definition?.spec.versions.find(({ name }) => name === ClusterProfile.version);
-  const status = version?.schema?.openAPIV3Schema?.properties?.status;
-  return status?.properties?.accessProviders?.["x-kubernetes-list-type"] === "map";
 }

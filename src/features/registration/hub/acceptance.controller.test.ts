@@ -6,6 +6,7 @@ import { ManualClock } from "#lib/clock";
 import { type FakeCluster, fakeCluster, runUntilQuiet } from "../../../../test/support/index.ts";
 import { acceptanceController, verdictOn } from "./acceptance.controller.ts";
 import { commonRolesController } from "./common-roles.controller.ts";
+import { resourceCleanupController } from "./detach/resource-cleanup.controller.ts";
 
 const clock = new ManualClock();
 const NAME = "open-cluster-management:managedcluster:c1";
@@ -20,7 +21,12 @@ function cluster(hubAcceptsClient: boolean, more: Partial<ManagedCluster["metada
   };
 }
 
-const run = (hub: FakeCluster) => runUntilQuiet(acceptanceController({ hub, clock }), commonRolesController({ hub }));
+const run = (hub: FakeCluster) =>
+  runUntilQuiet(
+    acceptanceController({ hub, clock }),
+    commonRolesController({ hub }),
+    resourceCleanupController({ hub, clock, isOn: true, patience: 60_000 }),
+  );
 const accepted = (hub: FakeCluster) => hub.read(ManagedCluster, "c1")?.status?.conditions?.[0];
 
 /** Everything that gives the agent rights, by name. */

@@ -3,17 +3,19 @@
  *
  * Key     ManagedCluster name
  * Reads   ManagedCluster, Namespace, ClusterRole, ClusterRoleBinding, RoleBinding
- * Writes  the same but ManagedCluster's spec; of its status the condition HubAcceptedManagedCluster
+ * Writes  the same but ManagedCluster's spec; of its status the condition HubAcceptedManagedCluster, and its finalizer
+ *         `api-resource-cleanup`. The RoleBinding for work of a cluster that goes is left to cluster-resource-cleanup.
  * Twin    ocm:pkg/registration/hub/managedcluster/controller.go
  */
-import { ClusterCondition, ClusterLabel, ManagedCluster } from "#api/cluster";
+import { ClusterCondition, ClusterFinalizer, ClusterLabel, ManagedCluster } from "#api/cluster";
 import { Namespace } from "#api/core";
-import type { Condition, KubeObject } from "#api/meta";
+import { type Condition, type KubeObject, keyOf } from "#api/meta";
 import { ClusterRole, ClusterRoleBinding, RoleBinding } from "#api/rbac";
+import type { Draft } from "#kube";
 import type { Clock } from "#lib/clock";
-import { findCondition, setCondition } from "#lib/conditions";
-import { isDeleting } from "#lib/meta";
-import { type Cluster, type Controller, done, forEach } from "#runtime";
+import { findCondition, isTrue, setCondition } from "#lib/conditions";
+import { hasFinalizer, isDeleting, withFinalizer, withoutFinalizer } from "#lib/meta";
+import { type Cluster, type Controller, done, forEach, type Outcome } from "#runtime";
 import { ensure } from "../ensure.ts";
 import { Reason } from "../reasons.ts";
 import {
@@ -45,35 +47,55 @@ export function acceptanceController({ hub, clock }: { hub: Cluster; clock: Cloc
 
     async reconcile(name) {
       const cluster = clusters.get(name);
-      const verdict = verdictOn(cluster, namespaces.get(name));
+      const namespace = namespaces.get(name);
+      const verdict = verdictOn(cluster, namespace);
       switch (verdict.is) {
         case "waiting":
           return done;
+        case "cleaning":
+          if (namespace && !isDeleting(namespace)) await grant(name);
+          return done;
         case "leaving":
           await withdraw(name);
+          if (cluster) await hub.commit(ManagedCluster, cluster, withoutFinalizer(cluster, ClusterFinalizer.rights));
           return done;
         case "blocked":
           break;
         case "denied":
           await ensure(hub, ClusterRole, roles.get(rbacName.cluster(name)), clusterRole(name, false));
-          await withdrawFromNamespace(name);
+          await forEach(boundIn(name), withdrawn);
           break;
         case "accepted":
-          await admit(name);
+          if (cluster) return admit(cluster, verdict);
       }
       if (cluster) await hub.commit(ManagedCluster, cluster, judged(cluster, verdict, clock.now()));
       return done;
     },
   };
 
-  async function admit(name: string): Promise<void> {
+  /** What holds the cluster back until its rights are gone again comes before they are given. */
+  async function admit(cluster: ManagedCluster, verdict: Verdict): Promise<Outcome> {
+    const { name } = cluster.metadata;
+    const held = await hub.commit(ManagedCluster, cluster, withFinalizer(cluster, ClusterFinalizer.rights));
     const labels = { [ClusterLabel.name]: name };
     await ensure(hub, Namespace, namespaces.get(name), { metadata: { name, labels } });
+    await grant(name);
+    await hub.commit(ManagedCluster, held, judged(held, verdict, clock.now()));
+    return done;
+  }
+
+  async function grant(name: string): Promise<void> {
     await ensure(hub, ClusterRole, roles.get(rbacName.cluster(name)), clusterRole(name, true));
     await ensure(hub, ClusterRoleBinding, bindings.get(rbacName.cluster(name)), clusterRoleBinding(name));
-    await forEach(roleBindings(name), (wished) =>
-      ensure(hub, RoleBinding, localBindings.get(`${name}/${wished.metadata.name}`), wished),
-    );
+    await forEach(roleBindings(name), bind);
+  }
+
+  /** One that somebody deleted, or that is left of an earlier cluster of this name, makes way at once. */
+  async function bind(wished: Draft<RoleBinding>): Promise<void> {
+    const current = localBindings.get(keyOf(wished as RoleBinding));
+    const isLeft = current !== undefined && isDeleting(current);
+    if (isLeft) await withdrawn(current);
+    await ensure(hub, RoleBinding, isLeft ? undefined : current, wished);
   }
 
   async function withdraw(name: string): Promise<void> {
@@ -82,28 +104,38 @@ export function acceptanceController({ hub, clock }: { hub: Cluster; clock: Cloc
     const binding = bindings.get(rbacName.cluster(name));
     if (binding) await hub.remove(ClusterRoleBinding, binding);
     if (role) await hub.remove(ClusterRole, role);
-    await withdrawFromNamespace(name);
+    const others = boundIn(name).filter(({ metadata }) => metadata.name !== rbacName.work(name));
+    await forEach(others, withdrawn);
   }
 
-  async function withdrawFromNamespace(name: string): Promise<void> {
-    const ours = roleBindings(name).map(({ metadata }) => localBindings.get(`${name}/${metadata.name}`));
-    await forEach(ours, async (binding) => {
-      if (binding) await hub.remove(RoleBinding, binding);
-    });
+  function boundIn(name: string): RoleBinding[] {
+    return roleBindings(name).flatMap(({ metadata }) => localBindings.get(`${name}/${metadata.name}`) ?? []);
+  }
+
+  /** A binding gives rights for as long as it exists, deleted or not; so nothing may hold it. */
+  async function withdrawn(binding: RoleBinding): Promise<void> {
+    const released = await hub.commit(RoleBinding, binding, withoutFinalizer(binding, ClusterFinalizer.workBinding));
+    await hub.remove(RoleBinding, released);
   }
 }
 
 type Verdict =
-  | { is: "waiting" | "leaving" }
+  | { is: "waiting" | "cleaning" | "leaving" }
   | ({ is: "accepted" | "blocked" | "denied" } & Pick<Condition, "status" | "reason" | "message">);
 
-/** What is to become of a cluster. One that was never let in is left as it is. */
+/**
+ * What is to become of a cluster. One that was never let in is left as it is, and one that goes keeps its rights as long
+ * as its add-ons and works do, because its agent has to clean up after them.
+ */
 export function verdictOn(cluster: ManagedCluster | undefined, namespace: Namespace | undefined): Verdict {
-  if (!cluster || isDeleting(cluster)) return { is: "leaving" };
+  if (!cluster) return { is: "leaving" };
+  if (isDeleting(cluster)) return { is: mayStillClean(cluster) ? "cleaning" : "leaving" };
   const { name } = cluster.metadata;
 
   if (!cluster.spec?.hubAcceptsClient) {
-    if (!findCondition(cluster.status?.conditions, ClusterCondition.HubAccepted)) return { is: "waiting" };
+    // Who changes their mind while rights are being given is too early for the condition, but not for the finalizer.
+    const wasJudged = findCondition(cluster.status?.conditions, ClusterCondition.HubAccepted) !== undefined;
+    if (!wasJudged && !hasFinalizer(cluster, ClusterFinalizer.rights)) return { is: "waiting" };
     return { is: "denied", status: "False", reason: Reason.denied, message: "Denied by hub cluster admin" };
   }
   if (isReservedName(name)) {
@@ -115,6 +147,11 @@ export function verdictOn(cluster: ManagedCluster | undefined, namespace: Namesp
     return { is: "blocked", status: "False", reason: Reason.acceptFailed, message };
   }
   return { is: "accepted", status: "True", reason: Reason.accepted, message: "Accepted by hub cluster admin" };
+}
+
+function mayStillClean(cluster: ManagedCluster): boolean {
+  const wasLetIn = isTrue(cluster.status?.conditions, ClusterCondition.HubAccepted) && cluster.spec?.hubAcceptsClient;
+  return Boolean(wasLetIn) && hasFinalizer(cluster, ClusterFinalizer.resources);
 }
 
 function judged(cluster: ManagedCluster, verdict: Verdict, now: Date): ManagedCluster {

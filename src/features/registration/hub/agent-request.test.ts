@@ -14,7 +14,12 @@ interface Asked {
   cn?: string;
   o?: string[];
   ou?: string[];
+  /** Subject in DER, in place of all of the above. */
+  raw?: Buffer;
   dns?: string[];
+  ips?: string[];
+  emails?: string[];
+  uris?: string[];
   signer?: string;
   usages?: string[];
   request?: string;
@@ -27,10 +32,16 @@ function request(asked: Asked = {}): CertificateSigningRequest {
     o = [`${PREFIX}c1`, COMMON],
     ou = [],
     dns = [],
+    ips = [],
+    emails = [],
+    uris = [],
   } = asked;
   const pem = createCertificateRequest({
-    subject: { commonName: cn, organizations: o, organizationalUnits: ou },
+    subject: asked.raw ? { raw: asked.raw } : { commonName: cn, organizations: o, organizationalUnits: ou },
     dnsNames: dns,
+    ipAddresses: ips,
+    emails,
+    uris,
     key,
   });
   return {
@@ -45,12 +56,34 @@ function request(asked: Asked = {}): CertificateSigningRequest {
   };
 }
 
+const CN = 3;
+const O = 10;
+const SERIAL = 5;
+
+/** A subject whose every inner list is one part of the name, as Go writes several organizations: `O=a + O=b`. */
+function subject(...parts: [type: number, value: string][][]): Buffer {
+  const der = (tag: number, ...content: Buffer[]): Buffer => {
+    const body = Buffer.concat(content);
+    const long = body.length < 256 ? [0x81, body.length] : [0x82, body.length >> 8, body.length & 255];
+    return Buffer.concat([Buffer.from([tag, ...(body.length < 128 ? [body.length] : long)]), body]);
+  };
+  const attribute = ([type, value]: [number, string]) =>
+    der(0x30, Buffer.from([0x06, 0x03, 0x55, 0x04, type]), der(0x0c, Buffer.from(value)));
+  return der(0x30, ...parts.map((part) => der(0x31, ...part.map(attribute))));
+}
+
+const own: [number, string][] = [[O, `${PREFIX}c1`]];
+const all: [number, string][] = [...own, [O, COMMON]];
+const name: [number, string][] = [[CN, `${PREFIX}c1:abcde`]];
+
 describe("a request that an agent makes", () => {
   it.each<[string, Asked]>([
     ["as our agent writes it", {}],
     ["without the common group, which older agents leave out", { o: [`${PREFIX}c1`] }],
     ["with the groups in another order", { o: [COMMON, `${PREFIX}c1`] }],
     ["without key encipherment, which an ECDSA key does not need", { usages: ["digital signature", "client auth"] }],
+    ["with its groups in one part of the name, as Go writes them", { raw: subject(all, name) }],
+    ["with name and groups in one part", { raw: subject([...all, ...name]) }],
   ])("is recognised %s", (_, asked) => {
     expect(agentRequest(request(asked))).toEqual({ cluster: "c1", user: `${PREFIX}c1:abcde` });
   });
@@ -90,9 +123,26 @@ describe("a request is not an agent's", () => {
     ],
     ["whose common name only contains the right one", { cn: `x${PREFIX}c1:abcde` }],
     ["with an organizational unit", { ou: ["x"] }],
+    ["with two common names, the right one last", { raw: subject(all, [[CN, "system:admin"]], name) }],
+    ["with two common names, the right one first", { raw: subject(all, name, [[CN, "system:admin"]]) }],
+    ["with two common names in one part", { raw: subject(all, [[CN, "system:admin"], ...name]) }],
+    ["with its own group twice", { raw: subject([...own, ...all], name) }],
+    [
+      "with the group of administrators hidden in a part with its own",
+      { raw: subject([...all, [O, "system:masters"]], name) },
+    ],
+    ["with an attribute that nobody asked for", { raw: subject(all, name, [[SERIAL, "1"]]) }],
+    ["whose group has a space at its end", { o: [`${PREFIX}c1 `, COMMON] }],
+    ["whose common name is spelt in capitals", { cn: `${PREFIX.toUpperCase()}C1:abcde` }],
     ["that names a host", { dns: ["hub.example"] }],
+    ["that names an address", { ips: ["10.0.0.1"] }],
+    ["that names a mailbox", { emails: ["a@example.com"] }],
+    ["that names a URI", { uris: ["spiffe://example.com/a"] }],
     ["for the kubelet's signer", { signer: "kubernetes.io/kube-apiserver-client-kubelet" }],
     ["for the serving signer", { signer: "kubernetes.io/kubelet-serving" }],
+    ["for the old signer of everything", { signer: "kubernetes.io/legacy-unknown" }],
+    ["for a signer of the same name in another place", { signer: "example.com/kube-apiserver-client" }],
+    ["for the signer of another way to register", { signer: "open-cluster-management.io/grpc" }],
     ["to serve", { usages: ["digital signature", "key encipherment", "client auth", "server auth"] }],
     ["to sign", { usages: ["cert sign", "client auth"] }],
     ["for nothing", { usages: [] }],

@@ -1,18 +1,23 @@
 /** What an administrator installs on a hub so that clusters can ask to join. */
 
 import { clusterPropertyCrd } from "#api/about";
+import { addOnDeploymentConfigCrd, addOnTemplateCrd } from "#api/addon";
 import type { CustomResourceDefinition } from "#api/apiextensions";
 import {
+  addOnPlacementScoreCrd,
   CLUSTER_GROUP,
   clusterClaimCrd,
   managedClusterCrd,
   managedClusterSetBindingCrd,
   managedClusterSetCrd,
+  placementCrd,
+  placementDecisionCrd,
 } from "#api/cluster";
 import { Namespace, ServiceAccount } from "#api/core";
-import { clusterProfileCrd } from "#api/inventory";
+import { clusterProfileCrd, profileDecisionCrd } from "#api/inventory";
 import { apiVersionOf, type Kind, type KubeObject } from "#api/meta";
 import { ClusterRole, ClusterRoleBinding, RBAC_GROUP } from "#api/rbac";
+import { manifestWorkCrd, manifestWorkReplicaSetCrd } from "#api/work";
 
 /** Names of the bootstrap identity; `clusteradm` looks for the same. */
 export const Bootstrap = {
@@ -29,6 +34,21 @@ export const hubCrds: readonly CustomResourceDefinition[] = [
   managedClusterSetCrd,
   managedClusterSetBindingCrd,
   clusterProfileCrd,
+];
+
+/**
+ * Kinds that agents and tools look for on a hub; nothing in registration needs them. Those of add-ons whose versions differ
+ * are not among them: who puts them on a hub has to convert between them, which an operator sees to.
+ */
+export const lookedForCrds: readonly CustomResourceDefinition[] = [
+  manifestWorkCrd,
+  manifestWorkReplicaSetCrd,
+  placementCrd,
+  placementDecisionCrd,
+  addOnPlacementScoreCrd,
+  addOnDeploymentConfigCrd,
+  addOnTemplateCrd,
+  profileDecisionCrd,
 ];
 
 /** The kinds by which a spoke tells about itself. */

@@ -1,5 +1,5 @@
 /** The rights of a cluster's agent on the hub. */
-import { AgentIdentity, CLUSTER_GROUP, ClusterLabel, REGISTER_GROUP } from "#api/cluster";
+import { AgentIdentity, CLUSTER_GROUP, ClusterFinalizer, ClusterLabel, REGISTER_GROUP } from "#api/cluster";
 import { type ClusterRole, type ClusterRoleBinding, RBAC_GROUP, type RoleBinding, type Subject } from "#api/rbac";
 import type { Draft } from "#kube";
 
@@ -60,13 +60,14 @@ export function clusterRoleBinding(cluster: string): Draft<ClusterRoleBinding> {
   };
 }
 
-/** The two bindings in the cluster's namespace. */
+/** The two bindings in the cluster's namespace. That for work outlasts the cluster as long as there are works to clean. */
 export function roleBindings(cluster: string): Draft<RoleBinding>[] {
   return (["registration", "work"] as const).map((purpose) => ({
     metadata: {
       name: rbacName[purpose](cluster),
       namespace: cluster,
       labels: { [ClusterLabel.name]: cluster },
+      ...(purpose === "work" && { finalizers: [ClusterFinalizer.workBinding] }),
     },
     roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: CommonRole[purpose] },
     subjects: agentsOf(cluster),

@@ -108,6 +108,31 @@ describe("a set", () => {
     ]);
   });
 
+  it.each<[string, ManagedClusterSet["spec"]["clusterSelector"]["labelSelector"], string]>([
+    ["no selector, which selects none", undefined, EMPTY],
+    ["an empty selector, which selects all", {}, holding(3)],
+    ["In", { matchExpressions: [{ key: "x", operator: "In", values: ["1", "2"] }] }, holding(2)],
+    [
+      "NotIn, which those without the label match too",
+      { matchExpressions: [{ key: "x", operator: "NotIn", values: ["1"] }] },
+      holding(2),
+    ],
+    ["Exists", { matchExpressions: [{ key: "x", operator: "Exists" }] }, holding(2)],
+    ["DoesNotExist", { matchExpressions: [{ key: "x", operator: "DoesNotExist" }] }, holding(1)],
+    [
+      "labels and expressions, of which all must match",
+      { matchLabels: { x: "1" }, matchExpressions: [{ key: "y", operator: "Exists" }] },
+      EMPTY,
+    ],
+  ])("with %s", async (_, selector, size) => {
+    const hub = fakeCluster(
+      [ManagedClusterSet, selecting("some", selector)],
+      [ManagedCluster, cluster("a", { x: "1" }), cluster("b", { x: "2", y: "1" }), cluster("c")],
+    );
+    await run(hub);
+    expect(sizeOf(hub, "some")).toBe(size);
+  });
+
   it("follows a cluster that moves", async () => {
     const hub = fakeCluster(
       [ManagedClusterSet, exclusive("one"), exclusive("two"), selecting("x", { matchLabels: { x: "1" } })],

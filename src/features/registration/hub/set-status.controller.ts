@@ -7,13 +7,13 @@
  * Writes  ManagedClusterSet condition ClusterSetEmpty
  * Twin    ocm:pkg/registration/hub/managedclusterset/controller.go
  */
-import { ClusterLabel, ClusterSetCondition, ManagedCluster, ManagedClusterSet, selectorOfSet } from "#api/cluster";
+import { ClusterLabel, ClusterSetCondition, ManagedCluster, ManagedClusterSet } from "#api/cluster";
 import type { Clock } from "#lib/clock";
 import { setCondition } from "#lib/conditions";
-import { describe, isDeleting } from "#lib/meta";
-import { type LabelMatcher, labelSelector, SelectorError } from "#lib/selectors";
-import { type Cluster, type Controller, done, Terminal } from "#runtime";
+import { isDeleting } from "#lib/meta";
+import { type Cluster, type Controller, done } from "#runtime";
 import { Reason } from "../reasons.ts";
+import { membersOf } from "./set-members.ts";
 
 export function setStatusController({ hub, clock }: { hub: Cluster; clock: Clock }): Controller {
   const sets = hub.cache(ManagedClusterSet);
@@ -27,7 +27,7 @@ export function setStatusController({ hub, clock }: { hub: Cluster; clock: Clock
     async reconcile(name) {
       const set = sets.get(name);
       if (!set || isDeleting(set)) return done;
-      const selected = matcherOf(set);
+      const selected = membersOf(set);
       const members = clusters.list().filter(({ metadata }) => selected.matches(metadata.labels));
       await hub.commit(ManagedClusterSet, set, counted(set, members.length, clock.now()));
       return done;
@@ -38,15 +38,6 @@ export function setStatusController({ hub, clock }: { hub: Cluster; clock: Clock
     const selecting = setsByType.at("LabelSelector").map((set) => set.metadata.name);
     const own = metadata.labels?.[ClusterLabel.set];
     return own ? [own, ...selecting] : selecting;
-  }
-}
-
-function matcherOf(set: ManagedClusterSet): LabelMatcher {
-  try {
-    return labelSelector(selectorOfSet(set));
-  } catch (cause) {
-    if (!(cause instanceof SelectorError)) throw cause;
-    throw new Terminal(`${describe(set)} has a selector that cannot be understood: ${cause.message}`, { cause });
   }
 }
 

@@ -6,6 +6,7 @@ import { Lease } from "#api/coordination";
 import { Namespace, Secret, ServiceAccount } from "#api/core";
 import { ClusterProfile } from "#api/inventory";
 import { ClusterRole, RoleBinding } from "#api/rbac";
+import { appliedManifestWorkCrd, manifestWorkCrd } from "#api/work";
 import { accept, FLEET_NAMESPACE, runAgent, runHub, untilWorking } from "#app";
 import {
   type Client,
@@ -21,10 +22,10 @@ import { systemClock } from "#lib/clock";
 import { findCondition } from "#lib/conditions";
 import { silentLog } from "#lib/log";
 import { parseCertificate } from "#lib/pki";
-import { eventually } from "../support/eventually.ts";
-import { bootstrapKubeconfig, prepareHub, prepareSpoke } from "../support/prepared.ts";
-import type { StartServer, TestServer } from "../support/servers.ts";
-import { accessCases } from "./access.ts";
+import { eventually } from "../../support/eventually.ts";
+import { bootstrapKubeconfig, installDefinitions, prepareHub, prepareSpoke } from "../../support/prepared.ts";
+import type { StartServer, TestServer } from "../../support/servers.ts";
+import { accessCases } from "../access.ts";
 
 const AGENT_NAMESPACE = "open-cluster-management-agent";
 const HUB_SECRET = `${AGENT_NAMESPACE}/hub-kubeconfig-secret`;
@@ -40,6 +41,8 @@ export function registrationSuite(start: StartServer): void {
     [hub, spoke] = await Promise.all([start("hub"), start("cluster1")]);
     await prepareHub(hub.client);
     await prepareSpoke(spoke.client, AGENT_NAMESPACE);
+    await installDefinitions(hub.client, [manifestWorkCrd]);
+    await installDefinitions(spoke.client, [appliedManifestWorkCrd]);
     hubStopped = runHub({ client: hub.client, clock: systemClock, log: silentLog, signal: stopHub.signal });
   }, 180_000);
 
@@ -260,8 +263,9 @@ export function registrationSuite(start: StartServer): void {
       await eventually(async () => expect((await managed()).spec?.taints ?? []).toEqual([]));
     });
 
-    it("takes a denied cluster's rights away, and access to it", async () => {
+    it("takes a denied cluster's rights away, and access to it, and its work agent looks at nothing any more", async () => {
       await eventually(async () => expect(await waysIn()).toHaveLength(1));
+      await eventually(async () => expect(await openWatches(hub.client, "manifestworks")).toBe(1));
       await hub.client.patch(ManagedCluster, "cluster1", { spec: { hubAcceptsClient: false } });
       await eventually(async () =>
         expect(await conditionOf("HubAcceptedManagedCluster")).toMatchObject({
@@ -278,6 +282,7 @@ export function registrationSuite(start: StartServer): void {
           hub.client.get(RoleBinding, "cluster1/open-cluster-management:managedcluster:cluster1:registration"),
         ).rejects.toSatisfy(isNotFound),
       );
+      await eventually(async () => expect(await openWatches(hub.client, "manifestworks")).toBe(0));
       await eventually(async () => expect(await waysIn()).toEqual([]));
       await expect(hub.client.get(Secret, "cluster1/capstan-cluster-access")).rejects.toSatisfy(isNotFound);
       const account = `${AGENT_NAMESPACE}/cluster-access`;
@@ -288,4 +293,13 @@ export function registrationSuite(start: StartServer): void {
 
 interface Agent {
   stop(): Promise<void>;
+}
+
+/** How many watches of a resource in one namespace the server has open. */
+async function openWatches(client: Client, resource: string): Promise<number> {
+  const lines = (await client.raw("/metrics")).split("\n");
+  return lines
+    .filter((line) => line.startsWith("apiserver_longrunning_requests{") && line.includes(`resource="${resource}"`))
+    .filter((line) => line.includes('scope="namespace"'))
+    .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
 }
