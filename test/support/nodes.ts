@@ -1,7 +1,7 @@
 /** Nodes for an API server under test, embedded or real, so that Pods run. */
 
 import { Node, type Taint } from "#api/core";
-import { nodeNames, startNodes } from "#app";
+import { nodeNames, type OwnPrograms, startNodes } from "#app";
 import { connectionOf, createClient, type Kubeconfig } from "#kube";
 import { systemClock } from "#lib/clock";
 import { findCondition } from "#lib/conditions";
@@ -17,17 +17,23 @@ export interface TestNodesOptions {
   readonly count: number;
   /** Only Pods that tolerate it come to these nodes. */
   readonly taint?: Taint;
+  /** Which image is really run, and by what; without it all of them are simulated. */
+  readonly own?: Required<Pick<OwnPrograms, "image" | "run">>;
 }
 
 /** Ends when all of them are ready, and Pods may be put on them. */
 export async function startTestNodes(
   name: string,
   kubeconfig: Kubeconfig,
-  { count, taint }: TestNodesOptions,
+  { count, taint, own: programs }: TestNodesOptions,
 ): Promise<TestNodes> {
-  const client = createClient({ connection: await connectionOf(kubeconfig) });
+  const connection = await connectionOf(kubeconfig);
+  const client = createClient({ connection });
   const names = nodeNames(`${name}-node`, count);
-  const nodes = startNodes({ client, names, version: "0.0.0-test", clock: systemClock, log: silentLog });
+  const { server: url, ca } = connection;
+  const own = programs && { ...programs, server: { url, ...(ca !== undefined && { ca }) } };
+  const version = "0.0.0-test";
+  const nodes = startNodes({ client, names, version, clock: systemClock, log: silentLog, ...(own && { own }) });
   await nodes.registered;
   await eventually(async () => {
     for (const each of names) {

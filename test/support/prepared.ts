@@ -42,7 +42,11 @@ export async function bootstrapKubeconfig(hub: Client, authority: string): Promi
   return kubeconfigFor({ name: "hub", server: hub.server, ca: authority, token: status?.token ?? "" });
 }
 
-async function installDefinitions(client: Client, definitions: readonly CustomResourceDefinition[]): Promise<void> {
+/** Ends when all of them are served. Those that are there stay as they are. */
+export async function installDefinitions(
+  client: Client,
+  definitions: readonly CustomResourceDefinition[],
+): Promise<void> {
   await Promise.all(definitions.map((definition) => ensure(client, CustomResourceDefinition, definition)));
   await untilEstablished(client, definitions);
 }

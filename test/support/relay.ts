@@ -1,5 +1,6 @@
-/** A wire to a server that can be cut and mended, and can fall silent without breaking. */
+/** A wire to a server that can be cut, reset, slowed down and mended, and can fall silent without breaking. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { Transform } from "node:stream";
 
 export class Relay {
   readonly #target: number;
@@ -7,6 +8,7 @@ export class Relay {
   #server: Server | undefined;
   #port = 0;
   #isSilent = false;
+  #delay = 0;
 
   private constructor(target: number) {
     this.#target = target;
@@ -29,6 +31,16 @@ export class Relay {
     this.#server = undefined;
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
+  }
+
+  /** All connections break at once, and others can be made at once. */
+  reset(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** Everything that is said from now on comes so many milliseconds later. */
+  delay(ms: number): void {
+    this.#delay = ms;
   }
 
   /** Connections stay, and nothing comes through. */
@@ -54,6 +66,16 @@ export class Relay {
     this.#port = (server.address() as AddressInfo).port;
   }
 
+  /** Keeps the order of what passes. */
+  #slow(): Transform {
+    return new Transform({
+      transform: (chunk, _, pass) => {
+        if (this.#delay === 0) pass(null, chunk);
+        else setTimeout(() => pass(null, chunk), this.#delay);
+      },
+    });
+  }
+
   #join(near: Socket): void {
     const far = connect(this.#target, "127.0.0.1");
     for (const [socket, other] of [
@@ -67,6 +89,6 @@ export class Relay {
         if (!this.#isSilent) other.destroy();
       });
     }
-    if (!this.#isSilent) near.pipe(far).pipe(near);
+    if (!this.#isSilent) near.pipe(this.#slow()).pipe(far).pipe(this.#slow()).pipe(near);
   }
 }

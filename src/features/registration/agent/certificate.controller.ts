@@ -11,14 +11,28 @@ import { CertificateSigningRequest } from "#api/certificates";
 import { ClusterLabel } from "#api/cluster";
 import { Secret, SecretType } from "#api/core";
 import type { Condition } from "#api/meta";
-import { isNotFound } from "#kube";
+import { isNotFound, type KubeconfigCluster } from "#kube";
 import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
-import { generateKeyPair } from "#lib/pki";
+import { withAnnotations } from "#lib/meta";
+import { generateKeyPair, parseCertificate } from "#lib/pki";
 import { again, atStart, type Cluster, type Controller, done, type Outcome } from "#runtime";
 import { Reason } from "../reasons.ts";
 import { answerTo, requestDraft } from "./certificate-request.ts";
-import { HUB_SECRET, type HubIdentity, type HubTarget, hubIdentity, isUnusable, secretData } from "./hub-identity.ts";
+import {
+  authorityMark,
+  HUB_SECRET,
+  type HubIdentity,
+  type HubTarget,
+  hubIdentity,
+  isUnusable,
+  LEARNED_ANNOTATION,
+  namesToKeep,
+  secretData,
+  trustedHub,
+  trustsAs,
+  wayData,
+} from "./hub-identity.ts";
 import { LONGEST_WAIT, renewalShare, renewalTime } from "./renewal.ts";
 
 /** So many requests without an answer, and no more are made: someone must look at them. */
@@ -28,10 +42,17 @@ const PAUSE_AFTER_REFUSAL = 5 * 60_000;
 
 /** The request that waits for its answer. Its key is nowhere else: without it the certificate would be useless. */
 export interface Asking {
-  request?: { name: string; key: string };
+  request?: {
+    name: string;
+    key: string;
+    /** Who asked: people approve what is asked with the bootstrap identity, the hub what an agent asks as itself. */
+    as: AskedAs;
+  };
   /** Not to ask again before (milliseconds). */
   notBefore?: number;
 }
+
+export type AskedAs = "bootstrap" | "itself";
 
 export interface CertificateOptions {
   hub: Cluster;
@@ -39,22 +60,21 @@ export interface CertificateOptions {
   home: Cluster;
   namespace: string;
   target: HubTarget;
-  /** The name that a new identity gets. */
-  agentName: string;
+  as: AskedAs;
   asking: Asking;
   expirationSeconds?: number;
   clock: Clock;
   log: Logger;
   random: () => number;
-  /** Called whenever a usable identity lies in the Secret. */
-  found(identity: HubIdentity): void;
+  /** Called whenever a usable identity lies in the Secret, with the hub as it is to be trusted. */
+  found(identity: HubIdentity, hub: KubeconfigCluster): void | Promise<void>;
   /** Tells the hub how a renewal went. */
   report?(condition: Pick<Condition, "status" | "reason" | "message">): Promise<void>;
 }
 
 export function certificateController(options: CertificateOptions): Controller {
-  const { hub, home, namespace, target, agentName, asking, clock, log } = options;
-  const { clusterName } = target;
+  const { hub, home, namespace, target, as, asking, clock, log } = options;
+  const { clusterName, agentName } = target;
   const secrets = home.cache(Secret, { namespace, fieldSelector: `metadata.name=${HUB_SECRET}` });
   const requests = hub.cache(CertificateSigningRequest, {
     labelSelector: `${ClusterLabel.name}=${clusterName},!${ClusterLabel.addon}`,
@@ -70,15 +90,26 @@ export function certificateController(options: CertificateOptions): Controller {
       const secret = secrets.get(`${namespace}/${HUB_SECRET}`);
       const identity = hubIdentity(secret, target, now);
       if (!isUnusable(identity)) {
-        options.found(identity);
+        if (secret && as === "itself") await followBootstrap(secret);
+        await options.found(identity, trustedHub(secret, target.hub));
         const left = renewalTime(identity, share) - now.getTime();
         if (left > 0) return again(Math.min(left, LONGEST_WAIT));
       }
-      return asking.request ? await collect(asking.request, secret) : await ask(now);
+      // What was asked as itself nobody will answer to one who comes with the bootstrap identity again.
+      if (as === "bootstrap" && asking.request?.as === "itself") delete asking.request;
+      return asking.request ? await collect(asking.request, secret) : await ask(now, secret);
     },
   };
 
-  async function ask(now: Date): Promise<Outcome> {
+  /** Others on the spoke read the way to the hub in the Secret; it holds for them too that the hub has a new authority. */
+  async function followBootstrap(secret: Secret): Promise<void> {
+    const trusted = trustedHub(secret, target.hub);
+    if (trustsAs(secret, trusted)) return;
+    await put(secret, wayData(trusted));
+    log.info("trusts the authority that the bootstrap kubeconfig names now", { cluster: clusterName });
+  }
+
+  async function ask(now: Date, secret: Secret | undefined): Promise<Outcome> {
     const pause = (asking.notBefore ?? 0) - now.getTime();
     if (pause > 0) return again(pause);
     const open = requests.list().filter(({ status }) => !status?.certificate);
@@ -89,6 +120,12 @@ export function certificateController(options: CertificateOptions): Controller {
       });
       return again(PAUSE_AFTER_REFUSAL);
     }
+    // An agent that is started again before its answer has come must ask under the same name.
+    const names = namesToKeep(secret, target);
+    if (names) {
+      await put(secret, names);
+      return done; // the Secret's change brings us back
+    }
     const { privateKey: key } = generateKeyPair();
     const { expirationSeconds } = options;
     const draft = requestDraft({
@@ -98,9 +135,10 @@ export function certificateController(options: CertificateOptions): Controller {
       ...(expirationSeconds !== undefined && { expirationSeconds }),
     });
     const { metadata } = await hub.client.create(CertificateSigningRequest, draft);
-    asking.request = { name: metadata.name, key };
+    asking.request = { name: metadata.name, key, as };
     log.info("asked the hub for a certificate; it waits for approval", {
       cluster: clusterName,
+      agent: agentName,
       request: metadata.name,
     });
     return done; // the answer brings us back
@@ -120,8 +158,19 @@ export function certificateController(options: CertificateOptions): Controller {
         await report("False", Reason.certificateUpdateFailed, `Certificate request ${name} failed: ${answer.why}`);
         return again(PAUSE_AFTER_REFUSAL);
       case "issued":
-        await store(secret, { agentName, certificate: answer.certificate, key });
+        await store(secret, answer.certificate, key);
         delete asking.request;
+        if (hasEnded(answer.certificate)) {
+          asking.notBefore = clock.now().getTime() + PAUSE_AFTER_REFUSAL;
+          log.warn(
+            "the certificate that the hub issued has ended by this machine's clock; set the clocks of both by NTP",
+            {
+              cluster: clusterName,
+              request: name,
+            },
+          );
+          return again(PAUSE_AFTER_REFUSAL);
+        }
         log.info("stored the certificate that the hub issued", { cluster: clusterName, request: name });
         await report("True", Reason.certificateUpdated, `Client certificate of request ${name} is in use`);
         return done; // the Secret's change brings us back
@@ -137,18 +186,25 @@ export function certificateController(options: CertificateOptions): Controller {
     }
   }
 
-  async function store(
-    secret: Secret | undefined,
-    identity: Pick<HubIdentity, "agentName" | "certificate" | "key">,
-  ): Promise<void> {
-    const data = secretData(target, identity);
-    if (secret) await home.commit(Secret, secret, { ...secret, data: { ...secret.data, ...data } });
-    else
-      await home.commit(Secret, undefined, {
-        metadata: { name: HUB_SECRET, namespace },
-        type: SecretType.opaque,
-        data,
-      });
+  async function store(secret: Secret | undefined, certificate: string, key: string): Promise<void> {
+    const hubNow = trustedHub(secret, target.hub);
+    await put(secret, secretData({ hub: hubNow, clusterName }, { agentName, certificate, key }));
+  }
+
+  async function put(secret: Secret | undefined, data: Record<string, string>): Promise<void> {
+    const metadata = { name: HUB_SECRET, namespace };
+    if (!secret) await home.commit(Secret, undefined, { metadata, type: SecretType.opaque, data });
+    else await home.commit(Secret, secret, forgetful({ ...secret, data: { ...secret.data, ...data } }));
+  }
+
+  /** What was learned of the hub is marked as such only while it says more than the bootstrap kubeconfig does. */
+  function forgetful(secret: Secret): Secret {
+    const isLearned = authorityMark(trustedHub(secret, target.hub)) !== authorityMark(target.hub);
+    return isLearned ? secret : withAnnotations(secret, { [LEARNED_ANNOTATION]: undefined });
+  }
+
+  function hasEnded(certificate: string): boolean {
+    return parseCertificate(certificate).notAfter <= clock.now();
   }
 
   /** A renewal that worked must not fail because the hub could not be told. */

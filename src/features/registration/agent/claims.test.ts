@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ClusterProperty } from "#api/about";
 import type { ClusterClaim } from "#api/cluster";
-import { reportedClaims } from "./claims.ts";
+import { toldClaims } from "./claims.ts";
+
+const reportedClaims = (...given: Parameters<typeof toldClaims>) => toldClaims(...given).claims;
 
 const claim = (name: string, value: string, labels?: Record<string, string>): ClusterClaim => ({
   apiVersion: "cluster.open-cluster-management.io/v1alpha1",
@@ -46,6 +48,7 @@ describe("what a spoke tells about itself", () => {
     expect(names).toHaveLength(21);
     expect(names[0]).toBe("id.k8s.io");
     expect(names.at(-1)).toBe("c19");
+    expect(toldClaims([], many).left).toEqual(many.slice(20).map(({ metadata }) => metadata.name));
   });
 
   it("leaves out a value that is too long, because the hub would refuse the whole report", () => {

@@ -15,15 +15,19 @@ export interface ClaimLimits {
   readonly reservedSuffixes?: readonly string[];
 }
 
-/**
- * Properties and claims in one list, a property before a claim of the same name: first the reserved names, then
- * the others as far as there is room, both in order.
- */
-export function reportedClaims(
+export interface ToldClaims {
+  /** First the reserved names, then the others as far as there is room, both in order. */
+  readonly claims: readonly { name: string; value: string }[];
+  /** Those for which there was no room. */
+  readonly left: readonly string[];
+}
+
+/** Properties and claims in one list, a property before a claim of the same name. */
+export function toldClaims(
   properties: readonly ClusterProperty[],
   claims: readonly ClusterClaim[],
   { most = MOST_CUSTOM_CLAIMS, reservedSuffixes = [] }: ClaimLimits = {},
-): { name: string; value: string }[] {
+): ToldClaims {
   const values = new Map<string, string>();
   for (const { metadata, spec } of [...claims, ...properties]) {
     if (Object.hasOwn(metadata.labels ?? {}, ClusterLabel.spokeOnly)) continue;
@@ -33,5 +37,8 @@ export function reportedClaims(
   const isReserved = (name: string) => reserved.has(name) || reservedSuffixes.some((suffix) => name.endsWith(suffix));
   const all = [...values].map(([name, value]) => ({ name, value })).sort((a, b) => (a.name < b.name ? -1 : 1));
   const custom = all.filter(({ name }) => !isReserved(name));
-  return [...all.filter(({ name }) => isReserved(name)), ...custom.slice(0, most)];
+  return {
+    claims: [...all.filter(({ name }) => isReserved(name)), ...custom.slice(0, most)],
+    left: custom.slice(most).map(({ name }) => name),
+  };
 }

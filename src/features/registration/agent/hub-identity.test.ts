@@ -3,11 +3,22 @@ import type { CertificateSigningRequest } from "#api/certificates";
 import type { Secret } from "#api/core";
 import { createCertificateAuthority, generateKeyPair, issueCertificate } from "#lib/pki";
 import { answerTo } from "./certificate-request.ts";
-import { type HubTarget, hubIdentity, identityKubeconfig, isUnusable, secretData } from "./hub-identity.ts";
+import {
+  authorityMark,
+  type HubTarget,
+  hubIdentity,
+  identityKubeconfig,
+  isUnusable,
+  keptNames,
+  LEARNED_ANNOTATION,
+  namesToKeep,
+  secretData,
+  trustedHub,
+} from "./hub-identity.ts";
 
 const now = new Date("2026-06-01T00:00:00Z");
 const hub = { name: "hub", server: "https://hub:6443", ca: { pem: "-----BEGIN CERTIFICATE-----\n" } };
-const target: HubTarget = { hub, clusterName: "c1" };
+const target: HubTarget = { hub, clusterName: "c1", agentName: "abcde" };
 const pair = generateKeyPair();
 const other = generateKeyPair();
 let certificate = "";
@@ -27,6 +38,15 @@ beforeAll(() => {
   certificate = issue("2027-01-01T00:00:00Z");
   expired = issue("2026-05-01T00:00:00Z");
 });
+
+function refusing(): HubTarget {
+  return {
+    ...target,
+    get refused() {
+      return certificate;
+    },
+  };
+}
 
 function secret(of: Partial<{ target: HubTarget; agentName: string; certificate: string; key: string }> = {}): Secret {
   const { target: where = target, agentName = "abcde", certificate: cert = certificate, key = pair.privateKey } = of;
@@ -76,11 +96,6 @@ describe("a stored identity", () => {
     ["it belongs to another cluster name", () => secret(), { ...target, clusterName: "c2" }],
     ["it belongs to another agent name", () => secret(), { ...target, agentName: "other" }],
     ["it is for another hub", () => secret(), { ...target, hub: { ...hub, server: "https://other:6443" } }],
-    [
-      "it is for another hub",
-      () => secret(),
-      { ...target, hub: { ...hub, ca: { pem: "-----BEGIN CERTIFICATE-----\nNEW" } } },
-    ],
     ["it is for another hub", () => secret(), { ...target, hub: { ...hub, name: "renamed" } }],
     ["it is for another hub", () => secret(), { ...target, hub: { ...hub, proxyUrl: "http://proxy" } }],
     ["it has no certificate", () => secret({ certificate: "" }), target],
@@ -89,12 +104,73 @@ describe("a stored identity", () => {
       () => secret({ certificate: "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----" }),
       target,
     ],
-    ["its certificate names someone else", () => secret({ agentName: "abcd" }), target],
+    ["its certificate names someone else", () => secret({ agentName: "abcd" }), { ...target, agentName: "abcd" }],
     ["its key is not the certificate's", () => secret({ key: other.privateKey }), target],
     ["its key is not the certificate's", () => secret({ key: "" }), target],
     ["its certificate has expired", () => secret({ certificate: expired }), target],
+    // The certificate is made before the tests run, and not before the table is.
+    ["the hub does not know its certificate any more", () => secret(), refusing()],
   ])("is of no use when %s", (why, stored, where) => {
     expect(hubIdentity(stored(), where, now)).toEqual({ why });
+  });
+});
+
+describe("an authority of the hub", () => {
+  const renewed = { ...hub, ca: { pem: "-----BEGIN CERTIFICATE-----\nNEW" } };
+  const marked = (stored: Secret, hubThen: typeof hub): Secret => ({
+    ...stored,
+    metadata: { ...stored.metadata, annotations: { [LEARNED_ANNOTATION]: authorityMark(hubThen) } },
+  });
+
+  it("is not who the hub is: an identity stays good when the bootstrap kubeconfig names another", () => {
+    expect(isUnusable(hubIdentity(secret(), { ...target, hub: renewed }, now))).toBe(false);
+    expect(trustedHub(secret(), renewed)).toEqual(renewed);
+  });
+
+  it("that was learned from the hub is newer than the one in the bootstrap kubeconfig", () => {
+    const learned = marked(secret({ target: { ...target, hub: renewed } }), hub);
+    expect(trustedHub(learned, hub)).toEqual(renewed);
+  });
+
+  it("in a bootstrap kubeconfig that was changed since is newer than what was learned before", () => {
+    const learned = marked(secret({ target: { ...target, hub: renewed } }), hub);
+    const newest = { ...hub, ca: { pem: "-----BEGIN CERTIFICATE-----\nNEWEST" } };
+    expect(trustedHub(learned, newest)).toEqual(newest);
+  });
+
+  it("that was learned of another hub counts for nothing", () => {
+    const elsewhere = { ...hub, server: "https://other:6443" };
+    const learned = marked(secret({ target: { ...target, hub: renewed } }), elsewhere);
+    expect(trustedHub(learned, elsewhere)).toEqual(elsewhere);
+  });
+});
+
+describe("names", () => {
+  const names = { clusterName: "c1", agentName: "abcde" };
+  const text = (data: Record<string, string> | undefined) =>
+    data &&
+    Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]));
+
+  it("are kept where there is no identity yet", () => {
+    expect(text(namesToKeep(undefined, names))).toEqual({ "cluster-name": "c1", "agent-name": "abcde" });
+  });
+
+  it("are written once", () => {
+    const kept = { ...secret(), data: namesToKeep(undefined, names) ?? {} };
+    expect(keptNames(kept)).toEqual(names);
+    expect(namesToKeep(kept, names)).toBeUndefined();
+    expect(text(namesToKeep(kept, { ...names, agentName: "other" }))).toEqual({ "agent-name": "other" });
+  });
+
+  it("of an identity stay, because it may be wanted again", () => {
+    expect(namesToKeep(secret(), { clusterName: "c2", agentName: "other" })).toBeUndefined();
+  });
+
+  it("are found in the certificate when somebody lost them", () => {
+    const { "agent-name": _, ...data } = secret().data ?? {};
+    const damaged = { ...secret(), data };
+    expect(keptNames(damaged)).toEqual(names);
+    expect(text(namesToKeep(damaged, names))).toEqual({ "agent-name": "abcde" });
   });
 });
 

@@ -1,4 +1,5 @@
-/** Who this agent is on the hub, as the Secret on the spoke keeps it. */
+/** Who this agent is on the hub, and whom it takes for the hub, as the Secret on the spoke keeps it. */
+import { createHash } from "node:crypto";
 import { AgentIdentity } from "#api/cluster";
 import type { Secret } from "#api/core";
 import { type KubeconfigCluster, KubeconfigError, kubeconfigText, type Material, parseKubeconfig } from "#kube";
@@ -15,13 +16,21 @@ export const DataKey = {
   key: "tls.key",
 } as const;
 
-/** Which hub, and as which cluster. */
-export interface HubTarget {
+/** On the Secret: the mark of the bootstrap kubeconfig's authority at the time when the hub told us of a newer one. */
+export const LEARNED_ANNOTATION = "registration.capstan.dev/authority-learned-beyond";
+
+/** What a cluster and its agent are called, on the hub and in the Secret. */
+export interface AgentNames {
+  readonly clusterName: string;
+  readonly agentName: string;
+}
+
+/** Which hub, and as whom. */
+export interface HubTarget extends AgentNames {
   /** The hub as the bootstrap kubeconfig describes it. */
-  hub: KubeconfigCluster;
-  clusterName: string;
-  /** Demanded if given; any agent of this cluster otherwise. */
-  agentName?: string;
+  readonly hub: KubeconfigCluster;
+  /** A certificate in PEM that the hub does not know any more, though it has not expired. */
+  readonly refused?: string;
 }
 
 export interface HubIdentity {
@@ -49,6 +58,38 @@ export function textIn(secret: Secret | undefined, key: string): string {
   return Buffer.from(secret?.data?.[key] ?? "", "base64").toString("utf8");
 }
 
+/** Whether the Secret holds more than names. */
+function holdsIdentity(secret: Secret | undefined): boolean {
+  return textIn(secret, DataKey.kubeconfig) !== "" && textIn(secret, DataKey.certificate) !== "";
+}
+
+/** The names that the Secret keeps; an agent whose name was lost is found in its certificate. Empty where there is none. */
+export function keptNames(secret: Secret | undefined): AgentNames {
+  const clusterName = textIn(secret, DataKey.clusterName);
+  const [leaf] = secret ? reading(secret).chain : [];
+  const { commonName = "" } = leaf?.subject ?? {};
+  const own = AgentIdentity.user(clusterName, "");
+  const certified = clusterName !== "" && commonName.startsWith(own) ? commonName.slice(own.length) : "";
+  return { clusterName, agentName: textIn(secret, DataKey.agentName) || certified };
+}
+
+/**
+ * What has to be written, encoded, so that the Secret keeps these names; undefined if it does. An identity that lies
+ * there is not renamed: it may be wanted again, and until then it is of no use to anybody who looks at its names.
+ */
+export function namesToKeep(
+  secret: Secret | undefined,
+  { clusterName, agentName }: AgentNames,
+): Record<string, string> | undefined {
+  const isFixed = holdsIdentity(secret);
+  const names = { [DataKey.clusterName]: clusterName, [DataKey.agentName]: agentName };
+  const missing = Object.entries(names).filter(([key, name]) => {
+    const there = textIn(secret, key);
+    return isFixed ? there === "" : there !== name;
+  });
+  return missing.length === 0 ? undefined : encoded(Object.fromEntries(missing));
+}
+
 /** The identity that the Secret holds, if it is one of this cluster on this very hub and still good. */
 export function hubIdentity(secret: Secret | undefined, target: HubTarget, now: Date): HubIdentity | Unusable {
   const read = (key: string) => textIn(secret, key);
@@ -56,44 +97,84 @@ export function hubIdentity(secret: Secret | undefined, target: HubTarget, now: 
   const certificate = read(DataKey.certificate);
   const key = read(DataKey.key);
 
-  if (certificate === "" && read(DataKey.kubeconfig) === "") return { why: "there is none yet" };
+  if (!secret || (certificate === "" && read(DataKey.kubeconfig) === "")) return { why: "there is none yet" };
   if (read(DataKey.clusterName) !== target.clusterName) return { why: "it belongs to another cluster name" };
-  if (agentName === "" || (target.agentName !== undefined && agentName !== target.agentName)) {
-    return { why: "it belongs to another agent name" };
-  }
-  if (!leadsTo(read(DataKey.kubeconfig), target.hub)) return { why: "it is for another hub" };
+  if (agentName !== target.agentName) return { why: "it belongs to another agent name" };
+  const stored = storedHub(secret);
+  if (!stored || !isSamePlace(stored, target.hub)) return { why: "it is for another hub" };
 
-  const chain = chainOf(certificate);
+  const { chain, hasItsKey } = reading(secret);
   const [leaf] = chain;
   if (!leaf) return { why: "it has no certificate" };
   if (leaf.subject.commonName !== AgentIdentity.user(target.clusterName, agentName)) {
     return { why: "its certificate names someone else" };
   }
-  if (!belongsTo(leaf, key)) return { why: "its key is not the certificate's" };
+  if (!hasItsKey) return { why: "its key is not the certificate's" };
   const notAfter = new Date(Math.min(...chain.map((each) => each.notAfter.getTime())));
   if (now >= notAfter) return { why: "its certificate has expired" };
+  if (certificate === target.refused) return { why: "the hub does not know its certificate any more" };
   return { agentName, certificate, key, notBefore: leaf.notBefore, notAfter };
+}
+
+/**
+ * The hub as it is to be trusted. The bootstrap kubeconfig says where it is and by whose word; an authority that the
+ * agent has learned from the hub since is newer, until somebody puts another into the bootstrap kubeconfig.
+ */
+export function trustedHub(secret: Secret | undefined, hub: KubeconfigCluster): KubeconfigCluster {
+  const stored = storedHub(secret);
+  const isLearned = secret?.metadata.annotations?.[LEARNED_ANNOTATION] === authorityMark(hub);
+  return stored?.ca && isLearned && isSamePlace(stored, hub) ? { ...hub, ca: stored.ca } : hub;
+}
+
+/** Tells authorities apart without repeating them. */
+export function authorityMark({ ca }: KubeconfigCluster): string {
+  return createHash("sha256")
+    .update(JSON.stringify(ca ?? {}))
+    .digest("hex");
+}
+
+/** Whether the Secret's kubeconfig trusts the hub in the same way. */
+export function trustsAs(secret: Secret | undefined, hub: KubeconfigCluster): boolean {
+  const stored = storedHub(secret);
+  return stored !== undefined && authorityMark(stored) === authorityMark(hub);
 }
 
 /** What the Secret holds for an identity, encoded. Agents mount it, so the files are named relative to it. */
 export function secretData(
-  { hub, clusterName }: HubTarget,
+  { hub, clusterName }: Pick<HubTarget, "hub" | "clusterName">,
   { agentName, certificate, key }: Pick<HubIdentity, "agentName" | "certificate" | "key">,
 ): Record<string, string> {
-  const text = kubeconfigOf(hub, { file: DataKey.certificate }, { file: DataKey.key });
-  const data = {
-    [DataKey.kubeconfig]: text,
+  return encoded({
+    [DataKey.kubeconfig]: mountedKubeconfig(hub),
     [DataKey.clusterName]: clusterName,
     [DataKey.agentName]: agentName,
     [DataKey.certificate]: certificate,
     [DataKey.key]: key,
-  };
+  });
+}
+
+/** Only the way to the hub: for an identity that stays as it is. */
+export function wayData(hub: KubeconfigCluster): Record<string, string> {
+  return encoded({ [DataKey.kubeconfig]: mountedKubeconfig(hub) });
+}
+
+function mountedKubeconfig(hub: KubeconfigCluster): string {
+  return kubeconfigOf(hub, { file: DataKey.certificate }, { file: DataKey.key });
+}
+
+function encoded(data: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, Buffer.from(value).toString("base64")]));
 }
 
 /** A kubeconfig that stands for itself, with certificate and key inside. */
 export function identityKubeconfig(hub: KubeconfigCluster, { certificate, key }: HubIdentity): string {
   return kubeconfigOf(hub, { pem: certificate }, { pem: key });
+}
+
+/** The hub as it answers to nobody in particular. */
+export function anonymousKubeconfig({ file: _, ...hub }: KubeconfigCluster): string {
+  const context = { name: "anonymous", cluster: hub.name, user: "" };
+  return kubeconfigText({ clusters: [hub], users: [], contexts: [context], current: context.name });
 }
 
 /** How another agent of the cluster gets to the hub, by what the Secret holds. */
@@ -128,19 +209,48 @@ export function currentHub(text: string, file: string): KubeconfigCluster | unde
   return clusters.find(({ name }) => name === context?.cluster);
 }
 
-function leadsTo(text: string, hub: KubeconfigCluster): boolean {
+interface Reading {
+  readonly hub: KubeconfigCluster | undefined;
+  readonly chain: readonly Certificate[];
+  readonly hasItsKey: boolean;
+}
+
+/** Objects that were read are never changed, and keys are costly to read: so each Secret is read once. */
+const readings = new WeakMap<Secret, Reading>();
+
+function reading(secret: Secret): Reading {
+  const known = readings.get(secret);
+  if (known) return known;
+  const chain = chainOf(textIn(secret, DataKey.certificate));
+  const [leaf] = chain;
+  const hasItsKey = leaf !== undefined && belongsTo(leaf, textIn(secret, DataKey.key));
+  const read = { hub: readHub(secret), chain, hasItsKey };
+  readings.set(secret, read);
+  return read;
+}
+
+/** The hub of the Secret's kubeconfig; undefined where it makes no sense. */
+function storedHub(secret: Secret | undefined): KubeconfigCluster | undefined {
+  return secret && reading(secret).hub;
+}
+
+function readHub(secret: Secret): KubeconfigCluster | undefined {
   try {
-    const stored = currentHub(text, HUB_SECRET);
-    return stored !== undefined && clusterText(stored) === clusterText(hub);
+    return currentHub(textIn(secret, DataKey.kubeconfig), HUB_SECRET);
   } catch (error) {
-    if (error instanceof KubeconfigError) return false;
+    if (error instanceof KubeconfigError) return undefined;
     throw error;
   }
 }
 
-/** Two descriptions of a hub are the same if they are written the same: name, server, proxy, authority. */
-function clusterText(cluster: KubeconfigCluster): string {
-  return kubeconfigText({ clusters: [cluster], users: [], contexts: [] });
+/**
+ * Two descriptions mean the same hub if they are written the same: name, server, proxy. Its authority is not who it is
+ * but how it shows who it is: a hub with a new one may well know us, and says so when it does not.
+ */
+function isSamePlace(a: KubeconfigCluster, b: KubeconfigCluster): boolean {
+  const place = ({ ca: _, ...cluster }: KubeconfigCluster) =>
+    kubeconfigText({ clusters: [cluster], users: [], contexts: [] });
+  return place(a) === place(b);
 }
 
 function chainOf(certificates: string): Certificate[] {

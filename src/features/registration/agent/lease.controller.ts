@@ -23,9 +23,12 @@ export interface AgentLeaseOptions {
   clusterName: string;
   clock: Clock;
   random: () => number;
+  /** Hears how every beat went: nothing for one that came through, else what was in its way. */
+  heard?: (failure: unknown) => void;
 }
 
-export function agentLeaseController({ hub, clusterName, clock, random }: AgentLeaseOptions): Controller {
+export function agentLeaseController(options: AgentLeaseOptions): Controller {
+  const { hub, clusterName, clock, random, heard } = options;
   const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
   // What the server said last: a beat is then one request, as nobody else writes this Lease.
   let lease: Lease | undefined;
@@ -46,11 +49,22 @@ export function agentLeaseController({ hub, clusterName, clock, random }: AgentL
         if (left > 0) return again(left); // a change of the cluster woke us between two beats
       }
 
-      if (!(await beat(now))) return again(PAUSE_WITHOUT_LEASE);
+      if (!(await heardBeat(now))) return again(PAUSE_WITHOUT_LEASE);
       last = { at: now.getTime(), jitter: 1 + JITTER * random() };
       return again(period * last.jitter);
     },
   };
+
+  async function heardBeat(now: Date): Promise<boolean> {
+    try {
+      const isBeaten = await beat(now);
+      heard?.(undefined);
+      return isBeaten;
+    } catch (error) {
+      heard?.(error);
+      throw error;
+    }
+  }
 
   async function beat(now: Date): Promise<boolean> {
     try {

@@ -1,94 +1,35 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { ClusterProperty } from "#api/about";
 import { CertificateSigningRequest } from "#api/certificates";
-import { ClusterClaim, ManagedCluster } from "#api/cluster";
+import { ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
-import { Namespace, Node, Secret, ServiceAccount } from "#api/core";
-import { KubeError, kubeconfigFor, kubeconfigText, parseKubeconfig } from "#kube";
-import { ManualClock } from "#lib/clock";
-import { silentLog } from "#lib/log";
-import { createCertificateAuthority, issueCertificate, parseCertificateRequest } from "#lib/pki";
-import { type FakeCluster, fakeCluster } from "../../../../test/support/index.ts";
+import { Namespace, Secret, ServiceAccount } from "#api/core";
+import { KubeError, parseKubeconfig } from "#kube";
+import { parseCertificateRequest } from "#lib/pki";
+import { AGENT_SECRET, AgentStage } from "../../../../test/support/agent-stage.ts";
+import { fakeCluster } from "../../../../test/support/index.ts";
 import { hubAccess } from "./hub-identity.ts";
-import { type RegistrationAgentOptions, runRegistrationAgent } from "./registration-agent.ts";
+import type { RegistrationAgentOptions } from "./registration-agent.ts";
 
 const HOUR = 3_600_000;
-const SECRET = "open-cluster-management-agent/hub-kubeconfig-secret";
-const authority = createCertificateAuthority({ commonName: "hub", now: new Date("2025-12-01T00:00:00Z") });
-const bootstrapKubeconfig = kubeconfigText(
-  kubeconfigFor({ name: "hub", server: "https://hub:6443", ca: authority.certificate, token: "bootstrap-token" }),
-);
+const WISHES = {
+  endpoints: [{ url: "https://spoke:6443", caBundle: "Q0E=" }],
+  leaseDurationSeconds: 3,
+};
 
-let stops: (() => Promise<void>)[] = [];
+let stages: Stage[] = [];
 afterEach(async () => {
-  await Promise.all(stops.map((stop) => stop()));
-  stops = [];
+  await Promise.all(stages.map((stage) => stage.stop()));
+  stages = [];
 });
 
-class Stage {
-  readonly clock = new ManualClock("2026-01-01T00:00:00Z");
-  readonly hub: FakeCluster = fakeCluster({ clock: this.clock }, [ManagedCluster]);
-  readonly spoke: FakeCluster = fakeCluster(
-    { clock: this.clock, name: "c1" },
-    [Node],
-    [ClusterClaim],
-    [ClusterProperty],
-  );
-  /** The kubeconfigs that the agent connected with. */
-  readonly connections: string[] = [];
-
-  /** Starts the agent; the answer stops it. */
-  start(grantAccess?: string, other: Partial<RegistrationAgentOptions> = {}): () => Promise<void> {
-    const abort = new AbortController();
-    const raw = async (path: string) => (path === "/version" ? '{"gitVersion":"v1.34.0"}' : "ok");
-    const ended = runRegistrationAgent({
-      spoke: { ...this.spoke, client: { ...this.spoke.client, raw } },
-      clusterName: "c1",
-      bootstrapKubeconfig,
-      connectHub: (kubeconfig) => {
-        this.connections.push(kubeconfig);
-        return this.hub;
-      },
-      endpoints: [{ url: "https://spoke:6443", caBundle: "Q0E=" }],
-      leaseDurationSeconds: 3,
-      ...(grantAccess !== undefined && { grantAccess }),
-      clock: this.clock,
-      log: silentLog,
-      signal: abort.signal,
-      random: () => 0,
-      ...other,
-    });
-    const stop = async () => {
-      abort.abort();
-      await ended;
-    };
-    stops.push(stop);
-    return stop;
+class Stage extends AgentStage {
+  constructor() {
+    super();
+    stages.push(this);
   }
 
-  requests(): CertificateSigningRequest[] {
-    return this.hub.readAll(CertificateSigningRequest);
-  }
-
-  /** What an administrator and the hub's signer do with the newest request. */
-  sign(): void {
-    const request = this.requests().find(({ status }) => !status);
-    if (!request) throw new Error("nobody asked");
-    const { subject, publicKey } = parseCertificateRequest(Buffer.from(request.spec.request, "base64").toString());
-    const now = this.clock.now().getTime();
-    const certificate = issueCertificate({
-      ca: authority,
-      subject,
-      publicKey,
-      usages: ["client auth"],
-      notBefore: new Date(now),
-      notAfter: new Date(now + HOUR),
-    });
-    const status = {
-      conditions: [{ type: "Approved", status: "True" } as const],
-      certificate: Buffer.from(certificate).toString("base64"),
-    };
-    this.hub.put(CertificateSigningRequest, { ...request, status });
+  override start(options: Partial<RegistrationAgentOptions> = {}): () => Promise<void> {
+    return super.start({ ...WISHES, ...options });
   }
 
   deny(): void {
@@ -98,32 +39,8 @@ class Stage {
     this.hub.put(CertificateSigningRequest, { ...request, status: { conditions } });
   }
 
-  accept(): void {
-    const cluster = this.hub.read(ManagedCluster, "c1");
-    if (!cluster) throw new Error("there is no cluster to accept");
-    const condition = { type: "HubAcceptedManagedCluster", reason: "r", message: "", lastTransitionTime: "" };
-    this.hub.put(ManagedCluster, { ...cluster, status: { conditions: [{ ...condition, status: "True" }] } });
-    this.hub.put(Lease, { metadata: { name: "managed-cluster-lease", namespace: "c1" }, spec: {} });
-  }
-
-  stored(key: string): string {
-    return Buffer.from(this.spoke.read(Secret, SECRET)?.data?.[key] ?? "", "base64").toString();
-  }
-
-  /** Waits for what must come without the clock. */
-  async until(what: string, isSo: () => boolean): Promise<void> {
-    for (let turn = 0; !isSo(); turn++) {
-      if (turn > 5_000) throw new Error(`it never came: ${what}`);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-  }
-
-  /** Gives what must not happen the chance to happen. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
-  }
-
-  async join(): Promise<void> {
+  /** Until there is an identity; nobody has accepted the cluster. */
+  override async join(): Promise<void> {
     await this.until("a request", () => this.requests().length > 0);
     this.sign();
     await this.until("an identity", () => this.connections.length === 2);
@@ -142,8 +59,9 @@ describe("a cluster that joins", () => {
       managedClusterClientConfigs: [{ url: "https://spoke:6443", caBundle: "Q0E=" }],
       leaseDurationSeconds: 3,
     });
-    expect(stage.connections).toEqual([bootstrapKubeconfig]);
-    expect(stage.spoke.read(Secret, SECRET)).toBeUndefined();
+    expect(stage.connections).toEqual([stage.bootstrap()]);
+    const { data = {} } = stage.spoke.read(Secret, AGENT_SECRET) ?? {};
+    expect(Object.keys(data).sort()).toEqual(["agent-name", "cluster-name"]);
     expect(stage.spoke.read(Namespace, "open-cluster-management-agent")).toBeDefined();
     const [request, second] = stage.requests();
     expect(second).toBeUndefined();
@@ -173,10 +91,8 @@ describe("a cluster that joins", () => {
     expect(stage.connections[1]).not.toContain("bootstrap-token");
 
     stage.accept();
-    const condition = (type: string) =>
-      stage.hub.read(ManagedCluster, "c1")?.status?.conditions?.find((each) => each.type === type)?.status;
-    await stage.until("joined", () => condition("ManagedClusterConditionAvailable") === "True");
-    expect(condition("ManagedClusterJoined")).toBe("True");
+    await stage.until("joined", () => stage.condition("ManagedClusterConditionAvailable")?.status === "True");
+    expect(stage.condition("ManagedClusterJoined")?.status).toBe("True");
     await stage.until("a beat", () => !!stage.hub.read(Lease, "c1/managed-cluster-lease")?.spec?.renewTime);
   });
 
@@ -267,7 +183,7 @@ describe("a cluster that has joined", () => {
     await stage.settle();
     stage.clock.advance(2 * HOUR);
     await stage.until("the bootstrap identity", () => stage.connections.length === 3);
-    expect(stage.connections[2]).toBe(bootstrapKubeconfig);
+    expect(stage.connections[2]).toBe(stage.bootstrap());
   });
 
   it("gets its identity back without a person when somebody deletes it", async () => {
@@ -275,7 +191,7 @@ describe("a cluster that has joined", () => {
     stage.start();
     await stage.join();
     await stage.settle();
-    stage.spoke.drop(Secret, SECRET);
+    stage.spoke.drop(Secret, AGENT_SECRET);
     await stage.until("a request", () => stage.requests().length === 2);
     stage.sign();
     await stage.until("the change", () => stage.connections.length === 3);
@@ -289,7 +205,7 @@ describe("access to a cluster that has joined", () => {
 
   it("is prepared once the hub has made room, and ends with the next run that does not grant it", async () => {
     const stage = new Stage();
-    const stop = stage.start("view");
+    const stop = stage.start({ grantAccess: "view" });
     await stage.join();
     stage.accept();
     expect(granted(stage)).toBe("view");
@@ -309,13 +225,13 @@ describe("a cluster without a name", () => {
 
   it("gets one of its own, which the next run finds", async () => {
     const stage = new Stage();
-    const stop = stage.start(undefined, nameless);
+    const stop = stage.start(nameless);
     await stage.until("a request", () => stage.requests().length > 0);
     const name = kept(stage);
     expect(name).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(stage.hub.readAll(ManagedCluster).map(({ metadata }) => metadata.name)).toEqual([name]);
     await stop();
-    stage.start(undefined, nameless);
+    stage.start(nameless);
     await stage.until("another request", () => stage.requests().length > 1);
     expect(kept(stage)).toBe(name);
     expect(stage.hub.readAll(ManagedCluster)).toHaveLength(1);
@@ -326,7 +242,7 @@ describe("a cluster without a name", () => {
     const stop = stage.start();
     await stage.join();
     await stop();
-    stage.start(undefined, nameless);
+    stage.start(nameless);
     await stage.until("a connection with the identity", () => stage.connections.length === 3);
     expect(stage.connections[2]).not.toContain("bootstrap-token");
     expect(kept(stage)).toBe("c1");
@@ -338,7 +254,7 @@ describe("an agent that is at home elsewhere", () => {
     const stage = new Stage();
     const home = fakeCluster({ clock: stage.clock, name: "home" });
     let started = 0;
-    stage.start(undefined, { home, namespace: "k", onStart: () => started++ });
+    stage.start({ home, namespace: "k", onStart: () => started++ });
     await stage.until("a request", () => stage.requests().length > 0);
     stage.sign();
     await stage.until("an identity", () => stage.connections.length === 2);
@@ -354,11 +270,11 @@ describe("what others may know of the identity", () => {
   it("is nothing before there is one, and then a way to the hub that stands for itself", async () => {
     const stage = new Stage();
     expect(hubAccess(undefined)).toBeUndefined();
-    stage.start(undefined, { clusterName: "" });
-    await stage.until("a name", () => stage.spoke.read(Secret, SECRET) !== undefined);
-    expect(hubAccess(stage.spoke.read(Secret, SECRET))).toBeUndefined();
+    stage.start({ clusterName: "" });
+    await stage.until("a name", () => stage.spoke.read(Secret, AGENT_SECRET) !== undefined);
+    expect(hubAccess(stage.spoke.read(Secret, AGENT_SECRET))).toBeUndefined();
     await stage.join();
-    const access = hubAccess(stage.spoke.read(Secret, SECRET));
+    const access = hubAccess(stage.spoke.read(Secret, AGENT_SECRET));
     expect(access?.clusterName).toBe(stage.stored("cluster-name"));
     const { users, clusters } = parseKubeconfig(access?.kubeconfig ?? "", "the Secret");
     expect(clusters[0]?.server).toBe("https://hub:6443");

@@ -3,28 +3,47 @@ import { randomInt, randomUUID } from "node:crypto";
 import { ClusterCondition, ManagedCluster } from "#api/cluster";
 import { Namespace, Secret, SecretType } from "#api/core";
 import type { Condition } from "#api/meta";
-import { isAlreadyExists, isForbidden, isNotFound, type KubeconfigCluster, KubeconfigError } from "#kube";
+import {
+  isAlreadyExists,
+  isForbidden,
+  isNetworkError,
+  isNotFound,
+  isTimeout,
+  isUnauthorized,
+  isUnknownKind,
+  type KubeconfigCluster,
+  KubeconfigError,
+  kubeconfigText,
+  parseKubeconfig,
+} from "#kube";
 import type { Clock } from "#lib/clock";
 import { setCondition } from "#lib/conditions";
-import type { Logger } from "#lib/log";
+import { errorText, type Logger } from "#lib/log";
 import { backoffDelay } from "#lib/queue";
-import { type Cluster, type Controller, type RuntimeMetrics, runControllers } from "#runtime";
+import { type Cluster, type Controller, done, every, type RuntimeMetrics, runControllers } from "#runtime";
 import { accessTokenController } from "./access-token.controller.ts";
 import { accessWithdrawalController } from "./access-withdrawal.controller.ts";
-import { type Asking, certificateController } from "./certificate.controller.ts";
+import { type Asking, type CertificateOptions, certificateController } from "./certificate.controller.ts";
 import { clusterEntryController, type SpokeEndpoint } from "./cluster-entry.controller.ts";
+import { hubAuthorityController } from "./hub-authority.controller.ts";
 import {
+  type AgentNames,
+  anonymousKubeconfig,
+  authorityMark,
   currentHub,
-  DataKey,
   HUB_SECRET,
   type HubIdentity,
   type HubTarget,
   hubIdentity,
   identityKubeconfig,
   isUnusable,
-  textIn,
+  keptNames,
+  namesToKeep,
+  trustedHub,
 } from "./hub-identity.ts";
+import { hubTrouble, type ShownAs } from "./hub-words.ts";
 import { agentLeaseController } from "./lease.controller.ts";
+import { managedNamespacesController } from "./managed-namespaces.controller.ts";
 import { agentStatusController, type ReportedClaims } from "./status.controller.ts";
 
 /** Where agents live on a spoke, unless told otherwise. */
@@ -74,6 +93,14 @@ export interface RegistrationAgentOptions {
 
 /** A hub that comes back should hear from us before it gives us up, even with a short lease. */
 const BACKOFF = { base: 100, cap: 5_000 };
+/** What goes on failing in the same way is said again after so long. */
+const SAY_AGAIN = 600_000;
+/** A hub that does not know our certificate may have just been started; after so long we believe it. */
+const REFUSAL_PATIENCE = 30_000;
+/** How often the hub is asked whether it knows the certificate again that it did not know. */
+const ASK_AGAIN = 60_000;
+/** A hub that accepts a connection and says nothing is no hub. */
+const GREETING_TIMEOUT = 15_000;
 
 /**
  * Joins the hub and stays joined: gets an identity if there is none that is good, works with it, and changes over
@@ -83,37 +110,59 @@ export async function runRegistrationAgent(options: RegistrationAgentOptions): P
   const { clock, log, signal, bootstrapKubeconfig } = options;
   const hub = bootstrapHub(bootstrapKubeconfig);
   let agent: RegistrationAgent | undefined;
-  for (let failures = 0; !signal.aborted; ) {
-    try {
-      agent ??= new RegistrationAgent(options, { hub, clusterName: await clusterNameFor(options) });
-      await agent.nextPhase();
-      failures = 0;
-    } catch (error) {
-      if (signal.aborted) return;
-      const cluster = agent?.clusterName ?? options.clusterName;
-      log.warn("registration failed and is tried again", { ...(cluster !== undefined && { cluster }), error });
-      await pause(clock, backoffDelay(BACKOFF, failures++), signal);
+  let said: { text: string; at: number } | undefined;
+  const say = (error: unknown) => {
+    const [text, now] = [errorText(error), clock.now().getTime()];
+    if (said?.text === text && now < said.at + SAY_AGAIN) return;
+    said = { text, at: now };
+    const cluster = agent?.clusterName ?? options.clusterName;
+    log.warn("registration failed and is tried again", { ...(cluster !== undefined && { cluster }), error });
+  };
+  try {
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        agent ??= new RegistrationAgent(options, { hub, ...(await namesOf(options)) });
+        await agent.nextPhase();
+        [failures, said] = [0, undefined];
+      } catch (error) {
+        if (signal.aborted) return;
+        say(error);
+        await pause(clock, backoffDelay(BACKOFF, failures++), signal);
+      }
     }
+  } finally {
+    await agent?.close();
   }
 }
 
-/** The name that was given, else the one that is kept with the identity, else a new one, which is kept from then on. */
-async function clusterNameFor(options: RegistrationAgentOptions): Promise<string> {
-  if (options.clusterName) return options.clusterName;
+/**
+ * The names that were given, else those that are kept with the identity, else new ones; from then on they are kept, so
+ * that an agent which is started again asks as the same one.
+ */
+async function namesOf(options: RegistrationAgentOptions): Promise<AgentNames> {
   const { spoke, home = spoke, namespace = AGENT_NAMESPACE, log } = options;
   const secret = await storedSecret(home, namespace);
-  const kept = textIn(secret, DataKey.clusterName);
-  if (kept !== "") return kept;
-  const name = randomUUID();
-  const data = { [DataKey.clusterName]: Buffer.from(name).toString("base64") };
+  const kept = keptNames(secret);
+  const names = {
+    clusterName: options.clusterName || kept.clusterName || randomUUID(),
+    agentName: options.agentName || kept.agentName || randomName(),
+  };
+  const data = namesToKeep(secret, names);
+  if (!data) return names;
   await ensureNamespace(home, namespace);
+  const metadata = { name: HUB_SECRET, namespace };
   if (secret) await home.commit(Secret, secret, { ...secret, data: { ...secret.data, ...data } });
-  else {
-    const metadata = { name: HUB_SECRET, namespace };
-    await home.commit(Secret, undefined, { metadata, type: SecretType.opaque, data });
+  else await home.commit(Secret, undefined, { metadata, type: SecretType.opaque, data });
+  if (!options.clusterName && kept.clusterName === "") {
+    log.info("nobody gave this cluster a name, so it has one of its own now", { cluster: names.clusterName });
   }
-  log.info("nobody gave this cluster a name, so it has one of its own now", { cluster: name });
-  return name;
+  return names;
+}
+
+/** A connection to the hub, and the kubeconfig that it was made with. */
+interface Way {
+  readonly kubeconfig: string;
+  readonly hub: Cluster;
 }
 
 class RegistrationAgent {
@@ -121,53 +170,65 @@ class RegistrationAgent {
   readonly #options: RegistrationAgentOptions;
   readonly #home: Cluster;
   readonly #namespace: string;
-  readonly #target: HubTarget;
   readonly #random: () => number;
   /** Outlives the phases: a certificate asked for in one may be answered in the next. */
   readonly #asking: Asking = {};
-  #agentName: string | undefined;
+  /** Phases that are over and finish what they had begun. */
+  readonly #leaving = new Set<Promise<void>>();
+  #target: HubTarget;
+  /** A way to the hub that was tried and is good: the next phase begins with it. */
+  #proved: Way | undefined;
+  /** Since when the hub has not known our certificate (milliseconds). */
+  #refusedSince: number | undefined;
   #hasStarted = false;
 
-  constructor(options: RegistrationAgentOptions, target: Omit<HubTarget, "agentName">) {
-    const { spoke, home = spoke, agentName, namespace = AGENT_NAMESPACE, random = Math.random } = options;
+  constructor(options: RegistrationAgentOptions, target: HubTarget) {
+    const { spoke, home = spoke, namespace = AGENT_NAMESPACE, random = Math.random } = options;
     this.clusterName = target.clusterName;
     this.#options = options;
     this.#home = home;
     this.#namespace = namespace;
     this.#random = random;
-    this.#agentName = agentName;
-    this.#target = { ...target, ...(agentName !== undefined && { agentName }) };
+    this.#target = target;
   }
 
   /** Works with the stored identity, or gets one; returns when the next phase begins. */
   async nextPhase(): Promise<void> {
-    const { clock, log, onStart } = this.#options;
-    const identity = hubIdentity(await storedSecret(this.#home, this.#namespace), this.#target, clock.now());
+    const { clock, onStart } = this.#options;
+    const secret = await storedSecret(this.#home, this.#namespace);
+    const identity = hubIdentity(secret, this.#target, clock.now());
+    const hub = trustedHub(secret, this.#target.hub);
     if (!this.#hasStarted) onStart?.();
     this.#hasStarted = true;
-    if (!isUnusable(identity)) {
-      this.#agentName = identity.agentName;
-      return await this.#work(identity);
-    }
-    this.#agentName ??= randomName();
-    log.info("asks to join the hub", { cluster: this.clusterName, agent: this.#agentName, because: identity.why });
-    await this.#bootstrap(this.#agentName);
+    if (isUnusable(identity)) await this.#bootstrap(hub, identity.why);
+    else await this.#work(identity, hub);
   }
 
-  async #bootstrap(agentName: string): Promise<void> {
-    const { connectHub, bootstrapKubeconfig } = this.#options;
+  /** Ends when all that was begun has ended. */
+  async close(): Promise<void> {
+    this.#proved?.hub.client.close();
+    await Promise.all(this.#leaving);
+  }
+
+  async #bootstrap(hub: KubeconfigCluster, because: string): Promise<void> {
     await ensureNamespace(this.#home, this.#namespace);
-    await this.#phase(await connectHub(bootstrapKubeconfig), (hub, end) => [
-      this.#clusterEntry(hub, "bootstrap"),
-      this.#certificate({ hub, agentName, found: end }),
+    const kubeconfig = trusting(this.#options.bootstrapKubeconfig, hub);
+    const way = await this.#reached(kubeconfig, "bootstrap kubeconfig");
+    const { clusterName: cluster, agentName: agent } = this.#target;
+    this.#options.log.info("asks to join the hub", { cluster, agent, because });
+    await this.#phase(way.hub, (end) => [
+      this.#clusterEntry(way.hub, "bootstrap"),
+      this.#certificate({ hub: way.hub, as: "bootstrap", found: end }),
+      ...(this.#target.refused === undefined ? [] : [this.#formerIdentity(hub, end)]),
     ]);
   }
 
-  async #work(identity: HubIdentity): Promise<void> {
-    const { spoke, connectHub, claims, clock, log } = this.#options;
+  async #work(identity: HubIdentity, trusted: KubeconfigCluster): Promise<void> {
+    const { spoke, claims, clock, log } = this.#options;
     const { clusterName } = this;
     const random = this.#random;
-    const hub = await connectHub(identityKubeconfig(this.#target.hub, identity));
+    const kubeconfig = identityKubeconfig(trusted, identity);
+    const { hub } = await this.#known(kubeconfig, identity);
     const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
 
     const report = async (claim: Pick<Condition, "status" | "reason" | "message">) => {
@@ -177,47 +238,148 @@ class RegistrationAgent {
       const conditions = setCondition(cluster.status?.conditions, { type, ...claim }, clock.now());
       await hub.commit(ManagedCluster, cluster, { ...cluster, status: { ...cluster.status, conditions } });
     };
-    const found = (end: () => void) => (other: HubIdentity) => {
-      if (other.certificate !== identity.certificate) end(); // renewed: change over
+    // The old connection goes on beating until the new one has been answered.
+    const found = (end: () => void) => async (other: HubIdentity, way: KubeconfigCluster) => {
+      const next = identityKubeconfig(way, other);
+      if (next === kubeconfig) return;
+      this.#keep(await this.#reached(next, "certificate"));
+      end();
+    };
+    const prove = async (renewed: KubeconfigCluster) => {
+      const way = await this.#reached(identityKubeconfig(renewed, identity), "certificate");
+      way.hub.client.close();
     };
     await this.#phase(
       hub,
-      (_, end) => [
-        this.#certificate({ hub, agentName: identity.agentName, found: found(end), report }),
+      (end) => [
+        this.#certificate({ hub, as: "itself", found: found(end), report }),
         this.#clusterEntry(hub, "joined"),
         agentStatusController({ hub, spoke, clusterName, ...(claims && { claims }), clock, log }),
-        agentLeaseController({ hub, clusterName, clock, random }),
+        managedNamespacesController({ hub, spoke, clusterName, hubServer: trusted.server, clock }),
+        agentLeaseController({ hub, clusterName, clock, random, heard: this.#hearing(identity, trusted.server, end) }),
+        this.#authority(hub, prove),
         ...this.#access(hub),
       ],
       identity.notAfter,
     );
   }
 
-  /** Runs controllers until one of them ends the phase, its time is over, or the agent stops. */
-  async #phase(
-    hub: Cluster,
-    controllers: (hub: Cluster, end: () => void) => Controller[],
-    until?: Date,
-  ): Promise<void> {
+  /** A way that the hub answers on; throws in words for people. */
+  async #reached(kubeconfig: string, shown: ShownAs): Promise<Way> {
+    const hub = await this.#options.connectHub(kubeconfig);
+    try {
+      await hub.client.get(ManagedCluster, this.clusterName, { timeout: GREETING_TIMEOUT });
+    } catch (error) {
+      const { server } = this.#target.hub;
+      const trouble = isUnknownCluster(error)
+        ? undefined
+        : hubTrouble(error, { server, shown, clusterName: this.clusterName });
+      if (trouble !== undefined) {
+        hub.client.close();
+        throw isUnauthorized(error) ? new Refusal(trouble) : new Error(trouble);
+      }
+    }
+    return { kubeconfig, hub };
+  }
+
+  /** The way of an identity: one that was tried already, or a new one. A certificate that the hub does not know is given up. */
+  async #known(kubeconfig: string, identity: HubIdentity): Promise<Way> {
+    const proved = this.#proved;
+    this.#proved = undefined;
+    if (proved?.kubeconfig === kubeconfig) return proved;
+    proved?.hub.client.close();
+    try {
+      const way = await this.#reached(kubeconfig, "certificate");
+      this.#refusedSince = undefined;
+      return way;
+    } catch (error) {
+      if (error instanceof Refusal) this.#refuse(identity);
+      throw error;
+    }
+  }
+
+  #keep(way: Way): void {
+    this.#proved?.hub.client.close();
+    this.#proved = way;
+  }
+
+  /** True when the hub has not known the certificate for so long that it never will. */
+  #refuse({ certificate }: HubIdentity): boolean {
+    const now = this.#options.clock.now().getTime();
+    this.#refusedSince ??= now;
+    if (now < this.#refusedSince + REFUSAL_PATIENCE) return false;
+    this.#refusedSince = undefined;
+    this.#target = { ...this.#target, refused: certificate };
+    return true;
+  }
+
+  /** Listens to the beats, which tell first when the hub does not know us, or is somebody else. */
+  #hearing(identity: HubIdentity, server: string, end: () => void): (failure: unknown) => void {
+    const { log } = this.#options;
+    const { clusterName } = this;
+    let said = "";
+    return (failure) => {
+      if (!isUnauthorized(failure)) this.#refusedSince = undefined;
+      else if (this.#refuse(identity)) return end();
+      const isOurs = isUnauthorized(failure) || isNetworkError(failure) || isTimeout(failure);
+      const trouble = isOurs ? (hubTrouble(failure, { server, shown: "certificate", clusterName }) ?? "") : "";
+      if (trouble !== "" && trouble !== said) log.warn("the cluster's beat does not come through", { why: trouble });
+      said = trouble;
+    };
+  }
+
+  /** Asks now and then whether the hub knows the certificate again that it did not know: it may have been restored. */
+  #formerIdentity(trusted: KubeconfigCluster, end: () => void): Controller {
+    const { refused: _, ...target } = this.#target;
+    const { clock, log } = this.#options;
+    return {
+      name: "former-identity",
+      triggers: [every(clock, ASK_AGAIN, HUB_SECRET)],
+      reconcile: async () => {
+        const identity = hubIdentity(await storedSecret(this.#home, this.#namespace), target, clock.now());
+        if (isUnusable(identity)) return done;
+        try {
+          this.#keep(await this.#reached(identityKubeconfig(trusted, identity), "certificate"));
+        } catch {
+          return done; // the next look will tell
+        }
+        log.info("the hub knows the agent's certificate again", { cluster: this.clusterName });
+        this.#target = target;
+        end();
+        return done;
+      },
+    };
+  }
+
+  /**
+   * Runs controllers until one of them ends the phase, its time is over, or the agent stops. What they had begun by then
+   * they finish while the next phase begins: a beat must not wait for it.
+   */
+  async #phase(hub: Cluster, controllers: (end: () => void) => Controller[], until?: Date): Promise<void> {
     const { clock, log, signal, metrics } = this.#options;
     const over = new AbortController();
     const end = () => over.abort();
     signal.addEventListener("abort", end, { once: true });
     const cancel = until ? clock.after(until.getTime() - clock.now().getTime(), end) : () => {};
+    const ended = new Promise<void>((resolve) => {
+      over.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    if (signal.aborted) end();
+    const running = runControllers({
+      controllers: controllers(end),
+      clock,
+      log,
+      backoff: BACKOFF,
+      signal: over.signal,
+      ...(metrics && { metrics }),
+    }).finally(() => hub.client.close());
     try {
-      if (signal.aborted) return;
-      await runControllers({
-        controllers: controllers(hub, end),
-        clock,
-        log,
-        backoff: BACKOFF,
-        signal: over.signal,
-        ...(metrics && { metrics }),
-      });
+      await Promise.race([running, ended]);
     } finally {
       cancel();
       signal.removeEventListener("abort", end);
-      hub.client.close();
+      const leaving = running.catch(() => {}).finally(() => this.#leaving.delete(leaving));
+      this.#leaving.add(leaving);
     }
   }
 
@@ -242,7 +404,20 @@ class RegistrationAgent {
     return [withdrawal, accessTokenController({ ...place, clusterRole, clock, log, random: this.#random })];
   }
 
-  #certificate(phase: Pick<Parameters<typeof certificateController>[0], "hub" | "agentName" | "found" | "report">) {
+  #authority(hub: Cluster, prove: (renewed: KubeconfigCluster) => Promise<void>): Controller {
+    const { connectHub, log } = this.#options;
+    return hubAuthorityController({
+      hub,
+      connectAnonymously: async (trusted) => connectHub(anonymousKubeconfig(trusted)),
+      prove,
+      home: this.#home,
+      namespace: this.#namespace,
+      target: this.#target,
+      log,
+    });
+  }
+
+  #certificate(phase: Pick<CertificateOptions, "hub" | "as" | "found" | "report">) {
     const { clock, log, certificateSeconds } = this.#options;
     return certificateController({
       home: this.#home,
@@ -256,6 +431,16 @@ class RegistrationAgent {
       ...phase,
     });
   }
+}
+
+/** The hub does not know who we are. */
+class Refusal extends Error {
+  override readonly name = "Refusal";
+}
+
+/** The hub knows the kind, and not this cluster. */
+function isUnknownCluster(error: unknown): boolean {
+  return isNotFound(error) && !isUnknownKind(error);
 }
 
 async function storedSecret(home: Cluster, namespace: string): Promise<Secret | undefined> {
@@ -276,10 +461,21 @@ async function ensureNamespace(home: Cluster, namespace: string): Promise<void> 
   }
 }
 
+/** The bootstrap kubeconfig, with the hub trusted as it is to be now. */
+function trusting(bootstrapKubeconfig: string, hub: KubeconfigCluster): string {
+  const config = parseKubeconfig(bootstrapKubeconfig, BOOTSTRAP);
+  const told = currentHub(bootstrapKubeconfig, BOOTSTRAP);
+  if (!told || authorityMark(told) === authorityMark(hub)) return bootstrapKubeconfig;
+  const clusters = config.clusters.map((cluster) => (cluster.name === hub.name ? hub : cluster));
+  return kubeconfigText({ ...config, clusters });
+}
+
+const BOOTSTRAP = "the bootstrap kubeconfig";
+
 function bootstrapHub(kubeconfig: string): KubeconfigCluster {
-  const hub = currentHub(kubeconfig, "the bootstrap kubeconfig");
+  const hub = currentHub(kubeconfig, BOOTSTRAP);
   if (hub) return hub;
-  throw new KubeconfigError("the bootstrap kubeconfig has no current context that leads to a cluster");
+  throw new KubeconfigError(`${BOOTSTRAP} has no current context that leads to a cluster`);
 }
 
 const NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789";

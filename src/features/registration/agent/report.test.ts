@@ -18,7 +18,7 @@ const node = (cpu: string, unschedulable = false): Node => ({
   spec: { unschedulable },
   status: { capacity: { cpu }, allocatable: { cpu } },
 });
-const healthy = { health: "ok", version: "v1.34.0", nodes: [], claims: [] } as const;
+const healthy = { health: "ok", version: "v1.34.0", nodes: [], claims: [], left: [] } as const;
 const statusOf = (object: ManagedCluster) =>
   Object.fromEntries(
     (object.status?.conditions ?? []).map(({ type, status, reason }) => [type, `${status} ${reason}`]),

@@ -3,11 +3,12 @@ import { ClusterCondition, type ManagedCluster } from "#api/cluster";
 import type { Node } from "#api/core";
 import { setCondition } from "#lib/conditions";
 import { Reason } from "../reasons.ts";
+import type { ToldClaims } from "./claims.ts";
 import { sumOfQuantities } from "./quantity.ts";
 
 /** What the agent saw on the spoke. */
 export type Sight =
-  | { health: "ok"; version: string; nodes: readonly Node[]; claims: readonly { name: string; value: string }[] }
+  | ({ health: "ok"; version: string; nodes: readonly Node[] } & ToldClaims)
   /** It failed, but not for long enough to say so. */
   | { health: "doubtful" }
   | { health: "failing"; why: string };
