@@ -1,9 +1,9 @@
 /** How works end, and what of them stays. */
 import { describe, expect, it } from "vitest";
 import { ConfigMap } from "#api/core";
-import { AppliedManifestWork, ManifestWork } from "#api/work";
+import { AppliedManifestWork } from "#api/work";
 import { eventually } from "../../support/eventually.ts";
-import { CLUSTER, conditionOf, configMap, type WorkStage } from "./stage.ts";
+import { conditionOf, configMap, type WorkStage } from "./stage.ts";
 
 export function endingCases(stage: () => WorkStage): void {
   const patch = (key: string, change: object) => stage().spoke.client.patch(ConfigMap, key, change);
@@ -112,10 +112,7 @@ export function endingCases(stage: () => WorkStage): void {
       const name = await stage().work([configMap(namespace, "a")]);
       await stage().untilReported(name, { applied: "True" });
       await stage().stopAgent();
-      const key = `${CLUSTER}/${name}`;
-      await stage().hub.client.patch(ManifestWork, key, { metadata: { finalizers: null } });
-      await stage().hub.client.delete(ManifestWork, key);
-      await stage().untilGone(name);
+      await stage().forget(name);
       await stage().startAgent();
       const other = await stage().work([configMap(namespace, "b")]);
       await stage().untilReported(other, { applied: "True" });

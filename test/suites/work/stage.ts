@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { CustomResourceDefinition, DefinitionCondition } from "#api/apiextensions";
+import { CLUSTER_GROUP, ManagedCluster, managedClusterCrd } from "#api/cluster";
 import { ConfigMap, Namespace, ServiceAccount } from "#api/core";
 import type { Condition, DynamicObject, Key, Kind, KubeObject } from "#api/meta";
 import { ClusterRole, ClusterRoleBinding, RBAC_GROUP, RoleBinding } from "#api/rbac";
@@ -23,6 +24,16 @@ const AGENT_RULES = [
   { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["create", "patch", "update"] },
   { apiGroups: [WORK_GROUP], resources: ["manifestworks"], verbs: ["get", "list", "watch", "update", "patch"] },
   { apiGroups: [WORK_GROUP], resources: ["manifestworks/status"], verbs: ["patch", "update"] },
+];
+
+/** And in the whole hub: the cluster's own ManagedCluster. */
+const OWN_CLUSTER_RULES = [
+  {
+    apiGroups: [CLUSTER_GROUP],
+    resources: ["managedclusters"],
+    resourceNames: [CLUSTER],
+    verbs: ["get", "list", "watch"],
+  },
 ];
 
 export type Spec = NonNullable<ManifestWork["spec"]>;
@@ -49,6 +60,8 @@ export class WorkStage {
   static async open(start: StartServer): Promise<WorkStage> {
     const [hub, spoke] = await Promise.all([start("hub"), start(CLUSTER, { nodes: { count: 1 } })]);
     await define(hub.client, manifestWorkCrd);
+    await define(hub.client, managedClusterCrd);
+    await hub.client.create(ManagedCluster, { metadata: { name: CLUSTER }, spec: { hubAcceptsClient: true } });
     await define(spoke.client, appliedManifestWorkCrd);
     const name = "open-cluster-management:managedcluster:work";
     await hub.client.create(Namespace, { metadata: { name: CLUSTER } });
@@ -57,6 +70,13 @@ export class WorkStage {
     await hub.client.create(RoleBinding, {
       metadata: { name, namespace: CLUSTER },
       roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name },
+      subjects: [{ kind: "ServiceAccount", name: "agent", namespace: CLUSTER }],
+    });
+    const own = `open-cluster-management:managedcluster:${CLUSTER}`;
+    await hub.client.create(ClusterRole, { metadata: { name: own }, rules: OWN_CLUSTER_RULES });
+    await hub.client.create(ClusterRoleBinding, {
+      metadata: { name: own },
+      roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name: own },
       subjects: [{ kind: "ServiceAccount", name: "agent", namespace: CLUSTER }],
     });
     const token = await accountToken(hub, `${CLUSTER}/agent`);
@@ -74,7 +94,7 @@ export class WorkStage {
     return this.#agent?.userAgent ?? "";
   }
 
-  async startAgent(): Promise<void> {
+  async startAgent({ evictionGrace }: { evictionGrace?: number } = {}): Promise<void> {
     const userAgent = `work-agent/${randomUUID()}`;
     const stop = new AbortController();
     const { url, authority } = this.hub;
@@ -90,6 +110,7 @@ export class WorkStage {
       hub: connectedCluster({ name: "hub", client: hub, clock, log: silentLog }),
       spoke: connectedCluster({ name: CLUSTER, client: spoke, clock, log: silentLog }),
       clusterName: CLUSTER,
+      ...(evictionGrace !== undefined && { evictionGrace }),
       clock,
       log: silentLog,
       signal: stop.signal,
@@ -141,6 +162,14 @@ export class WorkStage {
 
   async untilGone(name: string): Promise<void> {
     await eventually(() => expect(this.get(name)).rejects.toSatisfy(isNotFound));
+  }
+
+  /** Makes a work vanish as no user can: the agent's finalizer is overruled. */
+  async forget(name: string): Promise<void> {
+    const key = `${CLUSTER}/${name}`;
+    await this.hub.client.patch(ManifestWork, key, { metadata: { finalizers: null } });
+    await this.hub.client.delete(ManifestWork, key);
+    await this.untilGone(name);
   }
 
   /** The work, once the agent has said of its present state that it is so. */

@@ -35,10 +35,19 @@ export function isLookedAfter({ spec }: AppliedManifestWork, { agentId }: HubSid
 }
 
 /** As it is created: with the labels that the work has then. */
-export function appliedDraft({ metadata }: ManifestWork, hub: HubSide): Draft<AppliedManifestWork> {
+export function appliedDraft(
+  { metadata }: ManifestWork,
+  hub: HubSide,
+  annotations: Readonly<Record<string, string>>,
+): Draft<AppliedManifestWork> {
   const { name, labels } = metadata;
   return {
-    metadata: { name: appliedName(hub, name), ...(labels && { labels }), finalizers: [WorkFinalizer.applied] },
+    metadata: {
+      name: appliedName(hub, name),
+      ...(labels && { labels }),
+      annotations,
+      finalizers: [WorkFinalizer.applied],
+    },
     spec: specFor(name, hub),
   };
 }
@@ -85,6 +94,6 @@ export function resourceKey({ group = "", resource, namespace = "", name }: Omit
 export function sorted(resources: readonly AppliedResource[]): AppliedResource[] {
   const byKey = new Map(resources.map((resource) => [resourceKey(resource), resource]));
   const order = ({ group = "", version, resource, namespace = "", name }: AppliedResource) =>
-    [group, version, resource, namespace, name].join("|");
+    [group, version, resource, namespace, name].join("\0"); // before all else, so that a shorter word comes first
   return [...byKey.values()].sort((a, b) => (order(a) < order(b) ? -1 : order(a) > order(b) ? 1 : 0));
 }

@@ -34,3 +34,6 @@ export const RuleReason = {
 } as const;
 
 export const DELETING_REASON = "WorkDeleting";
+
+/** Of Events, where something is not removed until a person confirms it. Ours. */
+export const HELD_REASON = "RemovalHeld";

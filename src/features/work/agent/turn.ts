@@ -2,6 +2,7 @@
 import { CustomResourceDefinition } from "#api/apiextensions";
 import type { DynamicObject } from "#api/meta";
 import {
+  AppliedAnnotation,
   AppliedManifestWork,
   type AppliedResource,
   type ManifestCondition,
@@ -19,7 +20,8 @@ import type { Access } from "./executor.ts";
 import type { FeedbackOptions } from "./feedback.ts";
 import { contested, sharedWith } from "./hindrances.ts";
 import { finishedPieces, isWritten, metaOf, type Piece, piecesOf, targetOf, wishFor } from "./pieces.ts";
-import { AppliedReason } from "./reasons.ts";
+import { annotated, holding, isConfirmed, isHeld, regression, unheld, withSeen } from "./provenance.ts";
+import { AppliedReason, HELD_REASON } from "./reasons.ts";
 import { type Removal, remove } from "./removal.ts";
 import type { Site, Sites } from "./sites.ts";
 import { type Finding, workStatus } from "./status.ts";
@@ -33,6 +35,8 @@ export interface TurnOptions {
   readonly clock: Clock;
   /** Tells whoever looks after the work, on the hub. */
   readonly recorder: EventRecorder;
+  /** What the hub is known by, if it says. */
+  readonly hubKnownAs: string | undefined;
   /** The works that have a manifest of the object. */
   readonly worksFor: (identity: string) => readonly ManifestWork[];
 }
@@ -82,16 +86,21 @@ export class Turn {
     this.#options.sites.waits(this.#name, objects.some(isWaitingForOthers));
     const seen = isFinished ? pieces.list : await this.#served(pieces.list);
     const findings = await this.#findings(seen, objects, pieces.deciders);
-    const removal = isFinished ? NOTHING_REMOVED : await this.#removed(seen, former);
+    const departed = isFinished ? [] : departedFrom(seen, former);
+    const doubt = departed.length > 0 && !isConfirmed(this.#record) ? regression(this.#record, this.#work) : undefined;
+    const removal = await this.#removed(seen, departed, doubt);
     this.#site.going = removal.targets;
     this.#follow(seen);
-    if (!isFinished) await this.#recordAll(seen, findings, former, removal);
+    if (!isFinished) {
+      await this.#recordAll(seen, findings, former, removal);
+      await this.#recordState(doubt);
+    }
 
     const status = workStatus(this.#work, findings, { now: clock.now(), ...(feedback && { feedback }) });
     const reported = await hub.commit(ManifestWork, this.#work, { ...this.#work, status });
     this.#site.reported = reported.metadata.resourceVersion;
     this.#tellFailures(status.resourceStatus?.manifests ?? []);
-    return this.#outcome(seen, findings, removal);
+    return this.#outcome(seen, findings, doubt === undefined ? removal : NOTHING_REMOVED);
   }
 
   /** A hub that was built anew knows the work, but has yet to hear what is there because of it. */
@@ -205,12 +214,16 @@ export class Turn {
   }
 
   /** Takes away what has left the work, if it is sure which objects those are. */
-  async #removed(pieces: readonly Piece[], former: readonly AppliedResource[]): Promise<Removal> {
-    const departed = departedFrom(pieces, former);
+  async #removed(
+    pieces: readonly Piece[],
+    departed: readonly AppliedResource[],
+    doubt: string | undefined,
+  ): Promise<Removal> {
     if (departed.length === 0) return NOTHING_REMOVED;
     // A manifest that cannot be placed may be any of those that seem to have left.
     const isPlaced = pieces.every(({ kind }) => kind);
-    if (!this.#isReported || !isPlaced) return { remaining: departed, targets: [], problems: [] };
+    if (!this.#isReported || !isPlaced || doubt !== undefined)
+      return { remaining: departed, targets: [], problems: [] };
     const { kinds } = this.#options.sites;
     const { engine } = this.#site;
     return remove(departed, { engine, kinds, owner: ownerOf(this.#record), signal: this.#context.signal });
@@ -237,6 +250,24 @@ export class Turn {
     });
     const wanted = sorted([...remaining, ...current]);
     if (!equal(wanted, this.#record.status?.appliedResources ?? [])) await this.#writeRecord(wanted);
+  }
+
+  /** The state that the spoke was brought in line with; one that is in doubt waits for a person, who is told so. */
+  async #recordState(doubt: string | undefined): Promise<void> {
+    const { spoke, hubKnownAs, recorder } = this.#options;
+    const record = this.#record;
+    if (doubt === undefined) {
+      this.#record = await spoke.commit(AppliedManifestWork, record, withSeen(unheld(record), this.#work, hubKnownAs));
+      return;
+    }
+    const note = holding(record, doubt);
+    if (!isHeld(record))
+      recorder.tell(this.#work, { type: "Warning", reason: HELD_REASON, action: "RemoveObjects", note });
+    this.#record = await spoke.commit(
+      AppliedManifestWork,
+      record,
+      annotated(record, { [AppliedAnnotation.held]: note }),
+    );
   }
 
   #outcome(pieces: readonly Piece[], findings: readonly Finding[], removal: Removal): Outcome {

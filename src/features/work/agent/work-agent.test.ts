@@ -69,6 +69,7 @@ class Stage {
       spoke: this.spoke,
       clusterName: NAMESPACE,
       recorder: { tell: (_, { note }) => void this.told.push(note), close: async () => {} },
+      spokeRecorder: { tell: (_, { note }) => void this.told.push(note), close: async () => {} },
       clock: this.clock,
       log: silentLog,
     });

@@ -6,6 +6,8 @@ import { appliedWorkController } from "./applied-work.controller.ts";
 import { hubSide } from "./applied-work.ts";
 import { Access } from "./executor.ts";
 import type { FeedbackOptions } from "./feedback.ts";
+import { forgottenController } from "./forgotten.controller.ts";
+import { HubIdentity } from "./hub-identity.ts";
 import { Sites } from "./sites.ts";
 import { workController } from "./work.controller.ts";
 
@@ -19,31 +21,40 @@ export interface WorkAgentControllersOptions {
   readonly agentId?: string;
   /** How much of an object feedback may repeat. */
   readonly feedback?: FeedbackOptions;
+  /** Milliseconds for which the hub must lack a work before what it brought goes; an hour unless told. */
+  readonly evictionGrace?: number;
   /** Tells of failures, on the hub. */
   readonly recorder: EventRecorder;
+  /** Tells of what is held on the spoke. */
+  readonly spokeRecorder: EventRecorder;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-export interface WorkAgentOptions extends Omit<WorkAgentControllersOptions, "recorder"> {
+export interface WorkAgentOptions extends Omit<WorkAgentControllersOptions, "recorder" | "spokeRecorder"> {
   readonly signal: AbortSignal;
 }
 
+/** Upstream's. */
+const EVICTION_GRACE = 3_600_000;
 /** Who tells, in Events. */
 const REPORTER = "work-agent";
 /** A spoke or a hub that comes back should not be waited for long. */
 const BACKOFF = { base: 100, cap: 30_000 };
 
 export function workAgentControllers(options: WorkAgentControllersOptions): Controller[] {
-  const { hub, spoke, clusterName, feedback, recorder, clock } = options;
+  const { hub, spoke, clusterName, feedback, recorder, spokeRecorder, clock, evictionGrace = EVICTION_GRACE } = options;
   const log = options.log.with({ component: "work-agent" });
   const side = hubSide(hub.client.server, options.agentId);
   const sites = new Sites({ spoke, clock, log });
   const { kinds } = sites;
   const access = new Access({ spoke, kinds, clock });
+  const identity = new HubIdentity(hub, clusterName);
+  const hubside = { hub, spoke, clusterName, side, identity, clock };
   return [
-    workController({ hub, spoke, clusterName, side, sites, access, ...(feedback && { feedback }), recorder, clock }),
+    workController({ ...hubside, sites, access, ...(feedback && { feedback }), recorder }),
     appliedWorkController({ spoke, side, kinds, clock, log }),
+    forgottenController({ ...hubside, grace: evictionGrace, spokeRecorder }),
   ];
 }
 
@@ -51,6 +62,11 @@ export function workAgentControllers(options: WorkAgentControllersOptions): Cont
 export async function runWorkAgent(options: WorkAgentOptions): Promise<void> {
   const { hub, clock, log, signal } = options;
   const recorder = createEventRecorder({ client: hub.client, controller: REPORTER, clock, log });
-  const controllers = workAgentControllers({ ...options, recorder });
-  await runControllers({ controllers, recorder, clock, log, backoff: BACKOFF, signal });
+  const spokeRecorder = createEventRecorder({ client: options.spoke.client, controller: REPORTER, clock, log });
+  const controllers = workAgentControllers({ ...options, recorder, spokeRecorder });
+  try {
+    await runControllers({ controllers, recorder, clock, log, backoff: BACKOFF, signal });
+  } finally {
+    await spokeRecorder.close();
+  }
 }

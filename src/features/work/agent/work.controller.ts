@@ -7,7 +7,7 @@
  *         hub: the work's finalizer and status
  * Twin    ocm:pkg/work/spoke/controllers/{manifestcontroller,statuscontroller,finalizercontroller}
  */
-import { AppliedManifestWork, ManifestWork, WorkCondition, WorkFinalizer } from "#api/work";
+import { AppliedAnnotation, AppliedManifestWork, ManifestWork, WorkCondition, WorkFinalizer } from "#api/work";
 import { isNotFound } from "#kube";
 import { isTrue, setCondition } from "#lib/conditions";
 import { equal } from "#lib/json";
@@ -15,12 +15,15 @@ import { hasFinalizer, isDeleting, withFinalizer, withoutFinalizer } from "#lib/
 import { again, type Controller, done, type Outcome, type ReconcileContext } from "#runtime";
 import { appliedDraft, appliedName, type HubSide, isOfHub, mended } from "./applied-work.ts";
 import { objectsOf } from "./claims.ts";
+import type { HubIdentity } from "./hub-identity.ts";
+import { firstMarks } from "./provenance.ts";
 import { AppliedReason, DELETING_REASON } from "./reasons.ts";
 import { Turn, type TurnOptions } from "./turn.ts";
 
-export interface WorkControllerOptions extends Omit<TurnOptions, "worksFor"> {
+export interface WorkControllerOptions extends Omit<TurnOptions, "worksFor" | "hubKnownAs"> {
   readonly clusterName: string;
   readonly side: HubSide;
+  readonly identity: HubIdentity;
 }
 
 /** As many as upstream's agent works on at once. */
@@ -80,11 +83,15 @@ function isNews(before: ManifestWork | undefined, after: ManifestWork | undefine
 /** That there is one, and what it lists, we have written ourselves; while it goes, the work's status says what is left. */
 function isOfInterestToWorks(before: AppliedManifestWork | undefined, after: AppliedManifestWork | undefined): boolean {
   if (!after || isDeleting(after)) return true;
-  const wished = ({ metadata, spec }: AppliedManifestWork) => [metadata.finalizers, spec];
+  const wished = ({ metadata, spec }: AppliedManifestWork) => [
+    metadata.finalizers,
+    metadata.annotations?.[AppliedAnnotation.removal],
+    spec,
+  ];
   return before !== undefined && !equal(wished(before), wished(after));
 }
 
-type KeeperOptions = WorkControllerOptions & TurnOptions;
+type KeeperOptions = WorkControllerOptions & Omit<TurnOptions, "hubKnownAs">;
 
 class Keeper {
   readonly #options: KeeperOptions;
@@ -100,7 +107,7 @@ class Keeper {
     context: ReconcileContext,
   ): Promise<Outcome> {
     if (applied && isDeleting(applied)) return done; // it comes again when that is gone
-    const { hub, spoke, side, clock } = this.#options;
+    const { hub, spoke, side, identity, clock } = this.#options;
     const excess = appliedName(side, work.metadata.name).length - LONGEST_NAME;
     if (excess > 0) {
       const conditions = setCondition(work.status?.conditions, tooLongClaim(work, excess), clock.now());
@@ -108,10 +115,11 @@ class Keeper {
       return done;
     }
     const held = await hub.commit(ManifestWork, work, withFinalizer(work, WorkFinalizer.work));
+    const known = await identity.known(context.signal);
     const record = applied
       ? await spoke.commit(AppliedManifestWork, applied, mended(applied, work, side))
-      : await spoke.commit(AppliedManifestWork, undefined, appliedDraft(work, side));
-    return new Turn(this.#options, held, record, context).run();
+      : await spoke.commit(AppliedManifestWork, undefined, appliedDraft(work, side, firstMarks(held, known)));
+    return new Turn({ ...this.#options, hubKnownAs: known }, held, record, context).run();
   }
 
   /** When somebody has deleted the work: all that was applied for it goes first. */
