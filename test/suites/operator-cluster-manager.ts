@@ -34,8 +34,10 @@ import { auditedSoFar } from "../support/audit.ts";
 import { eventually } from "../support/eventually.ts";
 import { bootstrapKubeconfig, prepareSpoke } from "../support/prepared.ts";
 import type { StartServer, TestServer } from "../support/servers.ts";
+import { runningWebhooks } from "../support/webhook-programs.ts";
 import { smallReleases } from "./knative/small-release.ts";
 import { untilGone, untilReady } from "./knative/stage.ts";
+import { hubWebhookCases } from "./operator-webhooks.ts";
 
 const IMAGE = "registry.example/capstan:1.2.3";
 const NAME = "cluster-manager";
@@ -51,7 +53,7 @@ export function clusterManagerSuite(start: StartServer): void {
   const stops: (() => Promise<unknown>)[] = [];
 
   beforeAll(async () => {
-    server = await start("hub-operator", { nodes: { count: 1 } });
+    server = await start("hub-operator", { nodes: { count: 1, own: { image: IMAGE, run: runningWebhooks() } } });
     ({ client } = server);
     await applied([clusterManagerCrd as unknown as DynamicObject, ...clusterManagerInstallation({ image: IMAGE })]);
     await applied(bootstrapObjects() as DynamicObject[]);
@@ -142,8 +144,11 @@ export function clusterManagerSuite(start: StartServer): void {
       ]),
     );
     expect(status?.generations?.map(({ name }) => name).sort()).toEqual([
+      "cluster-manager-addon-webhook",
       "cluster-manager-knative-controller",
       "cluster-manager-registration-controller",
+      "cluster-manager-registration-webhook",
+      "cluster-manager-work-webhook",
     ]);
     const label = { [OperatorLabel.createdByClusterManager]: NAME };
     expect((await client.get(Namespace, HUB_NAMESPACE)).metadata.labels).toMatchObject(label);
@@ -177,6 +182,7 @@ export function clusterManagerSuite(start: StartServer): void {
     });
     expect(found?.args).toEqual([
       "hub",
+      "--no-webhooks",
       "--leader-elect",
       "--leader-elect-namespace=open-cluster-management-hub",
       "--leader-elect-name=registration-controller",
@@ -308,7 +314,7 @@ export function clusterManagerSuite(start: StartServer): void {
 
   it("removes what an operator before it has made and it does not, such as a webhook that nobody answers", async () => {
     const labels = { [OperatorLabel.createdByClusterManager]: NAME };
-    const service = { name: "cluster-manager-registration-webhook", namespace: HUB_NAMESPACE };
+    const service = { name: "cluster-manager-former-webhook", namespace: HUB_NAMESPACE };
     await client.create(Service, { metadata: { ...service, labels }, spec: { ports: [{ port: 9443 }] } });
     await client.create(ValidatingWebhookConfiguration, { metadata: { name: "managedclustervalidators", labels } });
     await client.delete(ServiceAccount, `${HUB_NAMESPACE}/registration-controller-sa`);
@@ -316,6 +322,8 @@ export function clusterManagerSuite(start: StartServer): void {
     await eventually(() => isGone(client.get(ValidatingWebhookConfiguration, "managedclustervalidators")));
     await eventually(() => client.get(ServiceAccount, `${HUB_NAMESPACE}/registration-controller-sa`));
   });
+
+  describe("webhooks", () => hubWebhookCases({ name: NAME, client: () => client, manager, patch, args, until }));
 
   it("copies the pull secret while there is one", async () => {
     const copy = () => client.get(Secret, `${HUB_NAMESPACE}/${OperatorSecret.imagePull}`);
@@ -467,7 +475,7 @@ export function clusterManagerSuite(start: StartServer): void {
     });
 
     it("was refused nothing, neither the operator nor the programs", async () => {
-      expect(await refused(/:(cluster-manager|registration-controller-sa|knative-controller-sa)$/)).toEqual([]);
+      expect(await refused(/:(cluster-manager|(registration|knative)-controller-sa|[a-z]+-webhook-sa)$/)).toEqual([]);
     });
 
     it("asks for nothing when it looks again and all is as it should be", async () => {
@@ -484,7 +492,11 @@ export function clusterManagerSuite(start: StartServer): void {
     it("removes all of it, in order, and says what it waits for", async () => {
       await client.create(ManifestWork, {
         metadata: { name: "held", namespace: "cluster1", finalizers: ["example.com/nobody"] },
-        spec: { workload: { manifests: [] } },
+        spec: {
+          workload: {
+            manifests: [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } }],
+          },
+        },
       });
       await client.create(Namespace, {
         metadata: { name: "kept", labels: { "open-cluster-management.io/cluster-name": "kept" } },
@@ -540,6 +552,20 @@ export function clusterManagerSuite(start: StartServer): void {
       await until(ClusterManagerCondition.Progressing, { status: "False" });
       await client.delete(ClusterManager, NAME);
       await eventually(() => isGone(manager()));
+    });
+
+    it("removes a hub whose webhooks seem to run and do not answer, although clusters wait for somebody", async () => {
+      await create(NAME);
+      await until(ClusterManagerCondition.Applied, { status: "True" });
+      await until(ClusterManagerCondition.Progressing, { status: "False" });
+      const asked = () => client.create(ManagedCluster, { metadata: { name: "has.a.dot" } }, { dryRun: true });
+      await eventually(() => expect(asked()).rejects.toThrow("denied the request"));
+      await client.create(ManagedCluster, { metadata: { name: "held", finalizers: ["example.com/nobody"] } });
+      await patch({ spec: { registrationImagePullSpec: "mirror.example/other:1" } });
+      await eventually(() => expect(asked()).rejects.toThrow("failed calling webhook"));
+      await client.delete(ClusterManager, NAME);
+      await eventually(() => isGone(manager()));
+      expect((await client.list(ValidatingWebhookConfiguration)).items).toEqual([]);
     });
 
     it("was refused nothing at the end either", async () => {

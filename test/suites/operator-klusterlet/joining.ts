@@ -180,6 +180,8 @@ export function joiningCases(start: StartServer): void {
     await stage.patch("klusterlet", { clusterName: null, deployOption: { mode: "Singleton" } });
     const key = `${AGENTS}/klusterlet-agent`;
     await eventually(() => stage.deployment(key));
+    // The names of the agents before would be kept, and be its own.
+    await stage.client.delete(Secret, `${AGENTS}/hub-kubeconfig-secret`);
     const agent = await runPod(key, { "/spoke/bootstrap": "bootstrap-hub-kubeconfig" });
     const name = await eventually(async () => {
       const { data = {} } = await stage.client.get(Secret, `${AGENTS}/hub-kubeconfig-secret`);

@@ -4,12 +4,14 @@
  * Key     ClusterManager name
  * Reads   ClusterManager, Node; the pull secret in the operator's namespace; CustomResourceDefinition; all that carries
  *         the label of the ClusterManager
- * Writes  ClusterManager: finalizer, status; definitions, namespace, accounts, roles and Deployments of the hub
+ * Writes  ClusterManager: finalizer, status; definitions, namespace, accounts, roles, Deployments and Services of the
+ *         hub, and the configurations of its webhooks
  * Twin    ocm:pkg/operator/operators/clustermanager/controllers
  */
 import { CustomResourceDefinition } from "#api/apiextensions";
 import { Deployment } from "#api/apps";
-import { Secret } from "#api/core";
+import { ConfigMap, Secret, Service } from "#api/core";
+import type { Kind, KubeObject } from "#api/meta";
 import {
   ClusterManager,
   ClusterManagerCondition,
@@ -30,17 +32,21 @@ import {
   type GateChoice,
   gateCondition,
   HubGates,
+  HubWorkGates,
   hindrancesIn,
   isNewer,
   replicaChoice,
   Sites,
 } from "../kit/index.ts";
+import { isCertificate } from "./certificates.controller.ts";
 import { DEFINITION_NAMES } from "./definitions.ts";
 import { HubArgumentsError, hubArgumentsOf } from "./hub-arguments.ts";
+import { isHosted, keeperAmong } from "./keeper.ts";
 import { FIELD_MANAGER, HUB_KINDS } from "./names.ts";
+import { reachedWebhooks } from "./reached.ts";
 import { removeHub } from "./removal.ts";
 import { statusAfter, unsupportedIn, withClaims } from "./verdict.ts";
-import { wishesOf } from "./wishes.ts";
+import { type WishOptions, wishesOf } from "./wishes.ts";
 
 export interface ClusterManagerOptions {
   /** The hub, which the operator runs on. */
@@ -74,7 +80,15 @@ export function clusterManagerController(options: ClusterManagerOptions): Contro
   const pullSecrets = cluster.cache(Secret, { namespace, fieldSelector: `metadata.name=${OperatorSecret.imagePull}` });
   const replicas = replicaChoice({ cluster, ...(options.replicas !== undefined && { asked: options.replicas }) });
   const label = OperatorLabel.createdByClusterManager;
-  const sites = new Sites({ clock, fieldManager: FIELD_MANAGER, label, kinds: HUB_KINDS });
+  const sites = new Sites({
+    clock,
+    fieldManager: FIELD_MANAGER,
+    label,
+    kinds: HUB_KINDS,
+    // How programs fare, where they say that they listen, and whom they are signed by.
+    watched: [Deployment, Service, ConfigMap] as readonly Kind<KubeObject>[],
+    isSpared: isCertificate,
+  });
   const all = () => managers.list().map(({ metadata }) => metadata.name);
 
   return {
@@ -117,26 +131,23 @@ export function clusterManagerController(options: ClusterManagerOptions): Contro
         "Mode Hosted is not supported: the hub's programs run on the hub itself. Nothing was touched; set deployOption.mode to Default.";
       return { type, status: "False", reason: ClusterManagerReason.unsupportedMode, message } as const;
     }
-    const rival = keeper();
+    const rival = keeperAmong(managers.list());
     if (!rival || rival === manager) return undefined;
     const message = `ClusterManager ${rival.metadata.name} keeps this hub, and a hub has one; delete one of the two.`;
     return { type, status: "False", reason: ClusterManagerReason.otherManager, message } as const;
   }
 
-  /** Whose hub it is: there is one, and the first who asked keeps it. */
-  function keeper(): ClusterManager | undefined {
-    return managers
-      .list()
-      .filter((each) => isDeleting(each) || !isHosted(each))
-      .sort(byAge)
-      .at(0);
-  }
-
   async function install(manager: ClusterManager, { signal }: ReconcileContext): Promise<Outcome> {
     const gates = chosenGates(HubGates, manager.spec?.registrationConfiguration?.featureGates);
-    const gateClaim = gateCondition({ [REGISTRATION]: gates, ...otherGates(manager.spec) });
+    const workGates = chosenGates(HubWorkGates, manager.spec?.workConfiguration?.featureGates);
+    const gateClaim = gateCondition({
+      [REGISTRATION]: gates,
+      workConfiguration: workGates,
+      ...otherGates(manager.spec),
+    });
     const site = sites.at(manager.metadata.name, cluster);
-    const wishes = wishedBy(manager, gates.gates);
+    const reached = await reachedWebhooks(manager, site, signal);
+    const wishes = wishedBy(manager, { gates: gates.gates, workGates: workGates.gates, reached });
     if (!wishes.isClear) {
       await say(manager, withClaims(manager, [wishes.claim, gateClaim], clock.now()));
       return done;
@@ -148,10 +159,10 @@ export function clusterManagerController(options: ClusterManagerOptions): Contro
     return hindrancesIn(report).length > 0 ? again(LOOK_AGAIN_MS) : done;
   }
 
-  function wishedBy(manager: ClusterManager, gates: Readonly<Record<string, boolean>>) {
+  function wishedBy(manager: ClusterManager, found: Pick<WishOptions, "gates" | "workGates" | "reached">) {
     try {
       const objects = wishesOf(manager, {
-        gates,
+        ...found,
         arguments: hubArgumentsOf(manager),
         image,
         replicas: replicas.count(),
@@ -177,7 +188,7 @@ export function clusterManagerController(options: ClusterManagerOptions): Contro
   async function uninstall(manager: ClusterManager, { signal, log }: ReconcileContext): Promise<Outcome> {
     const { name } = manager.metadata;
     const site = sites.at(name, cluster);
-    if (keeper() !== manager) {
+    if (keeperAmong(managers.list()) !== manager) {
       await site.remove({ signal });
       sites.leave(name);
       return done;
@@ -204,18 +215,9 @@ const REGISTRATION = "registrationConfiguration";
 
 /** Gates of what there is not here; a wish for one should not go unanswered. */
 function otherGates(spec: ClusterManagerSpec = {}): Readonly<Record<string, GateChoice>> {
-  const { workConfiguration, addOnManagerConfiguration, placementConfiguration, serverConfiguration } = spec;
-  const others = { workConfiguration, addOnManagerConfiguration, placementConfiguration, serverConfiguration };
+  const { addOnManagerConfiguration, placementConfiguration, serverConfiguration } = spec;
+  const others = { addOnManagerConfiguration, placementConfiguration, serverConfiguration };
   return Object.fromEntries(
     Object.entries(others).map(([field, configuration]) => [field, chosenGates({}, configuration?.featureGates)]),
   );
-}
-
-function isHosted({ spec }: ClusterManager): boolean {
-  return spec?.deployOption?.mode === "Hosted";
-}
-
-function byAge(a: ClusterManager, b: ClusterManager): number {
-  const [left, right] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp ?? ""} ${metadata.name}`);
-  return (left ?? "") < (right ?? "") ? -1 : 1;
 }

@@ -27,7 +27,7 @@ const KNATIVE_FLAGS = [
   "--manifest-allow-hosts",
   "--remote-deployments-poll-interval",
 ];
-const REGISTRATION_FLAGS = ["--metrics-address"];
+const REGISTRATION_FLAGS = ["--detach-patience", "--gc-resource-list", "--metrics-address"];
 const CONTROLLERS = "--controllers";
 
 const ALL_FLAGS = [CONTROLLERS, ...REGISTRATION_FLAGS, ...KNATIVE_FLAGS];

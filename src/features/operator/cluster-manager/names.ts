@@ -2,7 +2,7 @@
 import { MutatingWebhookConfiguration, ValidatingWebhookConfiguration } from "#api/admissionregistration";
 import { Service } from "#api/core";
 import type { Kind, KubeObject } from "#api/meta";
-import { HUB_NAMESPACE } from "#api/operator";
+import { HUB_NAMESPACE, type WebhookProgram } from "#api/operator";
 import { SITE_KINDS } from "../kit/index.ts";
 
 /** Under this name the operator answers for the fields that it writes. */
@@ -29,10 +29,27 @@ export const KnativeController = {
   providerFile: "clusterprofile-provider-file",
 } as const;
 
+function webhookDeployment(program: string, role: string) {
+  return {
+    /** Its Pods carry the same as label `app`. */
+    deployment: (manager: string) => `${manager}-${program}-webhook`,
+    account: { name: `${program}-webhook-sa`, namespace: HUB_NAMESPACE },
+    role: (manager: string) => `open-cluster-management:${manager}-${role}:webhook`,
+  };
+}
+
+export const WebhookDeployment: Readonly<Record<WebhookProgram, ReturnType<typeof webhookDeployment>>> = {
+  registration: webhookDeployment("registration", "registration"),
+  work: webhookDeployment("work", "work"),
+  addon: webhookDeployment("addon", "addon"),
+};
+
+export const WEBHOOK_PROGRAMS: readonly WebhookProgram[] = ["registration", "work", "addon"];
+
 /** The Role by which both elect a leader among their Pods. */
 export const ELECTION_ROLE = { name: "open-cluster-management:leader-election", namespace: HUB_NAMESPACE } as const;
 
-/** Among these is looked for what is not wished any more; the last three are of an operator that had webhooks. */
+/** Among these is looked for what is not wished any more. */
 export const HUB_KINDS: readonly Kind<KubeObject>[] = [
   ...SITE_KINDS,
   ...([Service, ValidatingWebhookConfiguration, MutatingWebhookConfiguration] as readonly Kind<KubeObject>[]),

@@ -1,15 +1,16 @@
 /** What was made for clusters while there was a hub, and the namespaces that are empty without it. */
 import { CertificateSigningRequest } from "#api/certificates";
-import { CLUSTER_ACCESS, CLUSTER_LEASE, ClusterLabel } from "#api/cluster";
+import { CLUSTER_ACCESS, CLUSTER_LEASE, ClusterFinalizer, ClusterLabel } from "#api/cluster";
 import { Lease } from "#api/coordination";
-import { Namespace, Secret } from "#api/core";
+import { ConfigMap, Namespace, Secret } from "#api/core";
 import { ClusterProfile, INVENTORY_GROUP, ProfileLabel } from "#api/inventory";
-import type { Kind, KubeObject } from "#api/meta";
+import { type Kind, type KubeObject, keyOf } from "#api/meta";
 import { HUB_NAMESPACE, OperatorLabel } from "#api/operator";
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "#api/rbac";
+import { DETACH_LEDGER } from "#api/work";
 import { isNotFound, isUnknownKind, type ListOptions } from "#kube";
 import type { Logger } from "#lib/log";
-import { isDeleting } from "#lib/meta";
+import { isDeleting, withoutFinalizer } from "#lib/meta";
 import { type Cluster, forEach } from "#runtime";
 import { KnativeController, RegistrationController } from "./names.ts";
 import { type Stranger, strangersIn } from "./strangers.ts";
@@ -34,6 +35,7 @@ const REMAINS = [
   [ClusterRole, { labelSelector: CLUSTER_OBJECTS }],
   [Role, { labelSelector: CLUSTER_OBJECTS }],
   [Secret, { fieldSelector: `metadata.name=${CLUSTER_ACCESS.secret}` }],
+  [ConfigMap, { fieldSelector: `metadata.name=${DETACH_LEDGER}` }],
   [Lease, { fieldSelector: `metadata.name=${CLUSTER_LEASE}` }],
   [CertificateSigningRequest, { labelSelector: CLUSTER_OBJECTS }],
   [ClusterProfile, { labelSelector: `${ProfileLabel.manager}=${MANAGER}` }],
@@ -42,7 +44,25 @@ const REMAINS = [
 export async function removeClusterRemains(options: RemainsOptions): Promise<void> {
   for (const [kind, where] of REMAINS) {
     const found = await listed(options, kind, where);
-    await forEach(found, (object) => options.cluster.remove(kind, object));
+    await forEach(found, async (object) => {
+      await options.cluster.remove(kind, object);
+      if (object.metadata.finalizers?.includes(ClusterFinalizer.workBinding)) await released(options, kind, object);
+    });
+  }
+}
+
+/** Who would have removed it has been ended. */
+async function released(
+  { cluster, signal }: RemainsOptions,
+  kind: Kind<KubeObject>,
+  object: KubeObject,
+): Promise<void> {
+  const { finalizers } = withoutFinalizer(object, ClusterFinalizer.workBinding).metadata;
+  const patch = { metadata: { finalizers: finalizers ?? null } };
+  try {
+    await cluster.client.patch(kind, keyOf(object), patch, { type: "merge", signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
   }
 }
 

@@ -1,13 +1,15 @@
 /**
  * The end of a hub, in an order in which everybody can still clear up after themselves: works go while the agents of
- * their clusters can see it, clusters while the registration controller runs, then the programs, then what was made
- * for clusters, then the programs' rights and namespace. What is left on purpose is told in the README of this folder.
+ * their clusters can see it, clusters while the registration controller runs, then what asks the webhooks, then the
+ * programs, then what was made for clusters, then the programs' rights and namespace. What is left on purpose is told
+ * in the README of this folder.
  *
  * Each step is safe to take again, and none is begun before the one before it is over.
  */
+import { MutatingWebhookConfiguration, ValidatingWebhookConfiguration } from "#api/admissionregistration";
 import { CustomResourceDefinition } from "#api/apiextensions";
 import { Deployment } from "#api/apps";
-import { type DynamicObject, type Kind, kind } from "#api/meta";
+import { type DynamicObject, type Kind, type KubeObject, kind } from "#api/meta";
 import { OperatorAnnotation, OperatorLabel } from "#api/operator";
 import { hashAnnotationOf, isNotFound, isUnknownKind } from "#kube";
 import type { Clock } from "#lib/clock";
@@ -35,6 +37,8 @@ export interface RemovalOptions {
 export async function removeHub(options: RemovalOptions): Promise<string | undefined> {
   const { site, signal } = options;
   site.rest(); // nothing is mended any more
+  // To remove a finalizer is to write: where nobody answers any more, nothing could go.
+  if (await isMute(options)) await askNobody(options);
   for (const definition of FIRST_TO_GO) {
     const waiting = await wiped(definition, options);
     if (waiting !== undefined) return waiting;
@@ -43,6 +47,7 @@ export async function removeHub(options: RemovalOptions): Promise<string | undef
   const waiting = others.find((each) => each !== undefined) ?? (await withoutKnative(options));
   if (waiting !== undefined) return waiting;
 
+  await askNobody(options);
   const programs = await endPrograms(options);
   if (programs !== undefined) return programs;
   await removeClusterRemains(options);
@@ -67,7 +72,10 @@ async function wiped(definition: CustomResourceDefinition, options: RemovalOptio
   }
   const remaining = await objectsOf(definition, options);
   const deadline = Date.parse(live.metadata.deletionTimestamp ?? "") + patience;
-  if (deadline <= clock.now().getTime()) await released(definition, remaining, options);
+  if (deadline <= clock.now().getTime()) {
+    await askNobody(options);
+    await released(definition, remaining, options);
+  }
   return waitingFor(definition, remaining, new Date(deadline));
 }
 
@@ -130,6 +138,24 @@ async function withoutKnative(options: RemovalOptions): Promise<string | undefin
     }),
   );
   return waiting.find((each) => each !== undefined);
+}
+
+const CONFIGURATIONS = [
+  ValidatingWebhookConfiguration,
+  MutatingWebhookConfiguration,
+] as unknown as readonly Kind<KubeObject>[];
+
+/** Whether one of the webhooks is asked and has no Pod that could answer. */
+async function isMute({ site, signal }: RemovalOptions): Promise<boolean> {
+  const webhooks = (await site.list(Deployment, signal)).filter(({ metadata }) => metadata.name.endsWith("-webhook"));
+  return webhooks.length === 0 || webhooks.some(({ status }) => (status?.availableReplicas ?? 0) === 0);
+}
+
+/** From now on everything is let through: until here, no cluster could accept itself on a hub that is about to go. */
+async function askNobody({ cluster, site, signal }: RemovalOptions): Promise<void> {
+  for (const of of CONFIGURATIONS) {
+    await forEach(await site.list(of, signal), (configuration) => cluster.remove(of, configuration));
+  }
 }
 
 /** Their Pods go before their rights do, so that they can give up what they hold. */

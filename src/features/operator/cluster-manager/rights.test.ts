@@ -11,6 +11,8 @@ describe("rights", () => {
       { apiVersion: "v1", kind: "ClusterManager", metadata: { name: "cm" } },
       {
         gates: { ClusterProfile: true },
+        workGates: {},
+        reached: undefined,
         arguments: { registration: [], knative: [], controllers: ["*"] },
         image: "capstan:1",
         replicas: 1,

@@ -4,12 +4,12 @@
  */
 import { CLUSTER_ACCESS, CLUSTER_GROUP, REGISTER_GROUP } from "#api/cluster";
 import { INVENTORY_GROUP } from "#api/inventory";
-import { OPERATOR_GROUP, OperatorSecret } from "#api/operator";
+import { OPERATOR_GROUP, OperatorSecret, WebhookCertificate, type WebhookProgram, WebhookService } from "#api/operator";
 import { type PolicyRule, RBAC_GROUP } from "#api/rbac";
-import { WORK_GROUP } from "#api/work";
+import { DETACH_LEDGER, WORK_GROUP } from "#api/work";
 import { rightsTo } from "../kit/index.ts";
-import { DEFINITION_NAMES } from "./definitions.ts";
-import { KnativeController } from "./names.ts";
+import { DEFINITION_NAMES, FIRST_TO_GO, NEXT_TO_GO } from "./definitions.ts";
+import { KnativeController, WEBHOOK_PROGRAMS } from "./names.ts";
 
 const READ = ["get", "list", "watch"];
 const KEEP = [...READ, "create", "patch", "delete"];
@@ -19,8 +19,11 @@ const RBAC_KINDS = ["clusterroles", "clusterrolebindings", "roles", "rolebinding
 
 const EVENTS = rule(["", "events.k8s.io"], ["events"], ["create", "update", "patch"]);
 
-/** Who registers clusters, keeps their rights and their namespaces, and with `inventory` their ClusterProfiles. */
-export function registrationRights({ inventory }: { inventory: boolean }): PolicyRule[] {
+/**
+ * Who registers clusters, keeps their rights and their namespaces, with `inventory` their ClusterProfiles, and with
+ * `cleanup` removes their add-ons and works when they go.
+ */
+export function registrationRights({ inventory, cleanup, finished }: RegistrationDuties): PolicyRule[] {
   return [
     rule([CLUSTER_GROUP], ["managedclusters"], [...READ, "update", "patch"]),
     rule([CLUSTER_GROUP], ["managedclusters/status"], ["update", "patch"]),
@@ -32,20 +35,44 @@ export function registrationRights({ inventory }: { inventory: boolean }): Polic
     rule(["certificates.k8s.io"], ["signers"], ["approve"], ["kubernetes.io/kube-apiserver-client"]),
     rule(["authorization.k8s.io"], ["subjectaccessreviews"], ["create"]),
     rule([REGISTER_GROUP], ["managedclusters/clientcertificates"], ["renew"]),
+    // The hub's own webhooks ask for these: it puts clusters into the default set, and accepts those it may by itself.
+    rule([REGISTER_GROUP], ["managedclusters/accept"], ["update"]),
+    rule([CLUSTER_GROUP], ["managedclustersets/join"], ["create"]),
     rule([""], ["namespaces"], [...READ, "create", "patch"]),
     rule([RBAC_GROUP], RBAC_KINDS, KEEP),
     rule(["coordination.k8s.io"], ["leases"], [...READ, "create", "update"]),
     // Handed on to agents, for their add-ons and their work.
     rule([ADDON_GROUP], ["managedclusteraddons"], READ),
     rule([ADDON_GROUP], ["managedclusteraddons/status"], ["update", "patch"]),
+    // Whether there are add-ons at all.
+    rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], READ, [`managedclusteraddons.${ADDON_GROUP}`]),
     rule([WORK_GROUP], ["manifestworks"], [...READ, "update", "patch"]),
     rule([WORK_GROUP], ["manifestworks/status"], ["update", "patch"]),
     // The one Secret by which a cluster grants access; that it is created cannot be said by name.
     rule([""], ["secrets"], ["create"]),
     rule([""], ["secrets"], [...READ, "update", "patch", "delete"], [CLUSTER_ACCESS.secret]),
+    // What a cluster that was given up still has to clean up; agents get the right to cross it out handed on.
+    rule([""], ["configmaps"], ["create"]),
+    rule([""], ["configmaps"], [...READ, "update", "patch", "delete"], [DETACH_LEDGER]),
+    // Add-ons of a cluster that was given up lose their finalizers.
+    rule([ADDON_GROUP], ["managedclusteraddons"], ["patch"]),
     EVENTS,
+    ...(cleanup ? cleanupRights() : []),
+    ...(finished ? [rule([WORK_GROUP], ["manifestworks"], ["delete"])] : []),
     ...(inventory ? inventoryRights() : []),
   ];
+}
+
+/** Of the kinds that go unless told; whoever adds to them with --gc-resource-list has to grant the same for those. */
+interface RegistrationDuties {
+  readonly inventory: boolean;
+  readonly cleanup: boolean;
+  /** Whether it deletes works that are finished. */
+  readonly finished?: boolean;
+}
+
+function cleanupRights(): PolicyRule[] {
+  return [rule([ADDON_GROUP], ["managedclusteraddons"], ["delete"]), rule([WORK_GROUP], ["manifestworks"], ["delete"])];
 }
 
 function inventoryRights(): PolicyRule[] {
@@ -89,6 +116,18 @@ export function knativeRights(): PolicyRule[] {
   ];
 }
 
+/** Who is asked before something is written has to ask who may do what; that of add-ons only converts. */
+export function webhookRights(program: WebhookProgram): PolicyRule[] {
+  if (program === "addon") return [];
+  const reviews = rule(["authorization.k8s.io"], ["subjectaccessreviews"], ["create"]);
+  return program === "work" ? [reviews] : [reviews, rule([""], ["namespaces"], ["get"])];
+}
+
+/** To say on its own Service where it listens, where no Service leads. */
+export function webhookServiceRights(program: WebhookProgram): PolicyRule[] {
+  return [rule([""], ["services"], [...READ, "patch"], [WebhookService[program]])];
+}
+
 /** In their own namespace, to elect one Pod among several. */
 export function electionRights(): PolicyRule[] {
   return [rule(["coordination.k8s.io"], ["leases"], [...READ, "create", "update"])];
@@ -106,17 +145,17 @@ function managementRights(): PolicyRule[] {
     rule([""], ["serviceaccounts"], KEEP),
     rule([""], ["configmaps", "secrets"], READ),
     rule([""], ["configmaps", "secrets"], ["create"]),
-    rule([""], ["configmaps"], ["patch", "delete"], [KnativeController.providerFile]),
-    rule([""], ["secrets"], ["patch", "delete"], [OperatorSecret.imagePull]),
+    rule([""], ["configmaps"], ["patch", "delete"], [KnativeController.providerFile, WebhookCertificate.bundle]),
+    rule(
+      [""],
+      ["secrets"],
+      ["patch", "delete"],
+      [OperatorSecret.imagePull, WebhookCertificate.signer, ...Object.values(WebhookCertificate.serving)],
+    ),
     rule([RBAC_GROUP], RBAC_KINDS, KEEP),
     rule(["apps"], ["deployments"], KEEP),
-    // What an operator before us may have left.
-    rule([""], ["services"], [...READ, "delete"]),
-    rule(
-      ["admissionregistration.k8s.io"],
-      ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-      [...READ, "delete"],
-    ),
+    rule([""], ["services"], KEEP),
+    rule(["admissionregistration.k8s.io"], ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"], KEEP),
     EVENTS,
     ...removalRights(),
   ];
@@ -129,13 +168,18 @@ function removalRights(): PolicyRule[] {
     rule(["certificates.k8s.io"], ["certificatesigningrequests"], ["delete"]),
     rule(["coordination.k8s.io"], ["leases"], ["delete"]),
     // Objects that wait for somebody who will not come any more lose their finalizers.
-    rule([CLUSTER_GROUP], ["managedclusters", "managedclustersets", "managedclustersetbindings"], ["patch"]),
-    rule([WORK_GROUP], ["manifestworks"], ["patch"]),
+    ...[...FIRST_TO_GO, ...NEXT_TO_GO].map(({ spec }) => rule([spec.group], [spec.names.plural], ["patch"])),
   ];
 }
 
 export function operatorRights(): PolicyRule[] {
-  return rightsTo(managementRights(), registrationRights({ inventory: true }), knativeRights(), electionRights());
+  return rightsTo(
+    managementRights(),
+    registrationRights({ inventory: true, cleanup: true, finished: true }),
+    knativeRights(),
+    electionRights(),
+    ...WEBHOOK_PROGRAMS.flatMap((program) => [webhookRights(program), webhookServiceRights(program)]),
+  );
 }
 
 function rule(apiGroups: string[], resources: string[], verbs: string[], resourceNames?: string[]): PolicyRule {

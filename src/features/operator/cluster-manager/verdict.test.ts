@@ -16,15 +16,16 @@ const manager: ClusterManager = {
   status: { relatedResources: [{ group: "", version: "v1", resource: "namespaces", name: "old" }] },
 };
 
-const registration = (status: object): Deployment =>
+const registration = (status: object, program = "controller"): Deployment =>
   ({
     apiVersion: "apps/v1",
     kind: "Deployment",
-    metadata: { name: "cm-registration-controller", namespace: "open-cluster-management-hub", generation: 1 },
+    metadata: { name: `cm-registration-${program}`, namespace: "open-cluster-management-hub", generation: 1 },
     spec: { replicas: 1 },
     status,
   }) as unknown as Deployment;
 const WORKS = { observedGeneration: 1, replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1 };
+const BOTH = [registration(WORKS), registration(WORKS, "webhook")];
 
 const wish = { apiVersion: "v1", kind: "Namespace", metadata: { name: "new" } };
 const report = (...objects: Partial<ObjectReport>[]): ApplyReport => ({
@@ -38,17 +39,14 @@ const refused = (kind: string): Partial<ObjectReport> => ({
   message: "not allowed",
 });
 
-function said(
-  type: string,
-  { given = report(), deployments = [registration(WORKS)], unsupported = [] as string[] } = {},
-) {
+function said(type: string, { given = report(), deployments = BOTH, unsupported = [] as string[] } = {}) {
   const status = statusAfter(manager, { report: given, wishes: [wish], deployments, unsupported }, GATES, NOW);
   return findCondition(status.conditions, type);
 }
 
 describe("what is said of a ClusterManager", () => {
   it("when all is well, about the generation that was looked at", () => {
-    const seen = { report: report(), wishes: [wish], deployments: [registration(WORKS)], unsupported: [] };
+    const seen = { report: report(), wishes: [wish], deployments: BOTH, unsupported: [] };
     const status = statusAfter(manager, seen, GATES, NOW);
     expect(status.observedGeneration).toBe(4);
     expect(status.conditions?.map(({ type, status: is, reason }) => `${type}=${is} ${reason}`)).toEqual([
@@ -58,13 +56,15 @@ describe("what is said of a ClusterManager", () => {
       "HubRegistrationDegraded=False RegistrationFunctional",
     ]);
     expect(status.relatedResources).toEqual([{ group: "", version: "v1", resource: "namespaces", name: "new" }]);
-    expect(status.generations).toHaveLength(1);
+    expect(status.generations).toHaveLength(2);
   });
 
   it.each([
     [["CustomResourceDefinition", "Deployment"], "CRDApplyFailed"],
     [["ClusterRole", "Deployment"], "HubResourceApplyFailed"],
     [["Deployment"], "RuntimeResourceApplyFailed"],
+    [["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"], "WebhookApplyFailed"],
+    [["ValidatingWebhookConfiguration", "Service"], "HubResourceApplyFailed"],
   ])("when %j could not be written: %s", (kinds, reason) => {
     const given = report(...kinds.map(refused));
     expect(said("Applied", { given })).toMatchObject({ status: "False", reason });
@@ -81,16 +81,19 @@ describe("what is said of a ClusterManager", () => {
     expect(said("Applied", { given: report(kept) })).toMatchObject({ status: "True" });
   });
 
-  it("when Pods are missing, or the Deployment is", () => {
-    const deployments = [registration({ ...WORKS, readyReplicas: 0, availableReplicas: 0 })];
+  it.each([["controller"], ["webhook"]])("when Pods of the %s are missing, or its Deployment is", (program) => {
+    const others = BOTH.filter(({ metadata }) => !metadata.name.endsWith(program));
+    const deployments = [...others, registration({ ...WORKS, readyReplicas: 0, availableReplicas: 0 }, program)];
     expect(said("Progressing", { deployments })).toMatchObject({ status: "True" });
     expect(said("HubRegistrationDegraded", { deployments })).toMatchObject({
       status: "True",
       reason: "UnavailableRegistrationPod",
+      message: expect.stringContaining(`cm-registration-${program}`),
     });
-    expect(said("HubRegistrationDegraded", { deployments: [] })).toMatchObject({
+    expect(said("HubRegistrationDegraded", { deployments: others })).toMatchObject({
       status: "True",
       reason: "GetRegistrationDeploymentFailed",
+      message: expect.stringContaining(`cm-registration-${program}`),
     });
   });
 

@@ -1,4 +1,5 @@
 /** What is said of a ClusterManager, given how its hub fares. */
+import { MutatingWebhookConfiguration, ValidatingWebhookConfiguration } from "#api/admissionregistration";
 import { CustomResourceDefinition } from "#api/apiextensions";
 import { Deployment } from "#api/apps";
 import type { Condition, DynamicObject } from "#api/meta";
@@ -13,7 +14,7 @@ import {
 import type { ApplyReport, ObjectReport } from "#kube";
 import { type ConditionClaim, setCondition } from "#lib/conditions";
 import { generationsOf, hindrancesIn, isRolling, relatedResources, sentenceOf } from "../kit/index.ts";
-import { RegistrationController } from "./names.ts";
+import { RegistrationController, WebhookDeployment } from "./names.ts";
 
 /** What a report and the Deployments say of the hub. */
 export interface Seen {
@@ -69,9 +70,11 @@ function appliedClaim({ report, unsupported }: Seen): ConditionClaim {
 function reasonFor(hindrances: readonly ObjectReport[]): string {
   const has = (kind: string) => hindrances.some(({ id }) => id.kind === kind);
   if (has(CustomResourceDefinition.kind)) return ClusterManagerReason.crdFailed;
-  return hindrances.every(({ id }) => id.kind === Deployment.kind)
-    ? ClusterManagerReason.runtimeResourceFailed
-    : ClusterManagerReason.hubResourceFailed;
+  const areAll = (...kinds: readonly string[]) => hindrances.every(({ id }) => kinds.includes(id.kind));
+  if (areAll(MutatingWebhookConfiguration.kind, ValidatingWebhookConfiguration.kind)) {
+    return ClusterManagerReason.webhookFailed;
+  }
+  return areAll(Deployment.kind) ? ClusterManagerReason.runtimeResourceFailed : ClusterManagerReason.hubResourceFailed;
 }
 
 function progressingClaim({ deployments }: Seen): ConditionClaim {
@@ -87,16 +90,20 @@ function progressingClaim({ deployments }: Seen): ConditionClaim {
 
 function registrationClaim({ metadata }: ClusterManager, { deployments }: Seen): ConditionClaim {
   const type = ClusterManagerCondition.HubRegistrationDegraded;
-  const name = RegistrationController.deployment(metadata.name);
-  const found = deployments.find((each) => each.metadata.name === name);
-  if (!found) {
-    const message = `There is no Deployment ${HUB_NAMESPACE}/${name}`;
+  const names = [RegistrationController, WebhookDeployment.registration].map((each) => each.deployment(metadata.name));
+  const found = names.map((name) => ({ name, deployment: deployments.find((each) => each.metadata.name === name) }));
+  const missing = found.filter(({ deployment }) => !deployment).map(({ name }) => `${HUB_NAMESPACE}/${name}`);
+  if (missing.length > 0) {
+    const message = `There is no Deployment ${missing.join(", nor ")}`;
     return { type, status: "True", reason: ClusterManagerReason.registrationMissing, message };
   }
-  const wanted = found.spec.replicas ?? 1;
-  const available = found.status?.availableReplicas ?? 0;
-  if (available < wanted) {
-    const message = `${wanted - available} of ${wanted} Pods of Deployment ${HUB_NAMESPACE}/${name} are not available`;
+  const lacking = found.flatMap(({ name, deployment }) => {
+    const wanted = deployment?.spec.replicas ?? 1;
+    const available = deployment?.status?.availableReplicas ?? 0;
+    return available < wanted ? [`${wanted - available} of ${wanted} Pods of Deployment ${HUB_NAMESPACE}/${name}`] : [];
+  });
+  if (lacking.length > 0) {
+    const message = `${lacking.join(" and ")} are not available`;
     return { type, status: "True", reason: ClusterManagerReason.registrationUnavailable, message };
   }
   return {

@@ -14,6 +14,7 @@ import {
   deployment,
   gateArguments,
   HubGates,
+  HubWorkGates,
   handedOn,
   imageFor,
   localRights,
@@ -24,11 +25,16 @@ import {
 } from "../kit/index.ts";
 import { definitionsFor } from "./definitions.ts";
 import { type HubArguments, hasArgument, shared } from "./hub-arguments.ts";
-import { ELECTION_ROLE, KnativeController, RegistrationController } from "./names.ts";
+import { ELECTION_ROLE, KnativeController, RegistrationController, WEBHOOK_PROGRAMS } from "./names.ts";
 import { electionRights, knativeRights, registrationRights } from "./rights.ts";
+import { addOnConverter, type Reached, webhookConfigurations, webhookProgram } from "./webhooks.ts";
 
 export interface WishOptions {
+  /** How the gates of registration stand, and those of works. */
   readonly gates: Readonly<Record<string, boolean>>;
+  readonly workGates: Readonly<Record<string, boolean>>;
+  /** Which webhooks can be asked, and how; undefined while nothing proves who they are. */
+  readonly reached: Reached | undefined;
   readonly arguments: HubArguments;
   /** Our own image. */
   readonly image: string;
@@ -52,15 +58,17 @@ export function wishesOf(manager: ClusterManager, options: WishOptions): Dynamic
     ...(shares.registration === undefined ? [] : registration(manager, options, shares.registration)),
     ...(shares.knative === undefined ? [] : knative(manager, options, shares.knative)),
     ...localRights(ELECTION_ROLE, electionRights(), [RegistrationController.account, KnativeController.account]),
+    ...webhooks(manager, options),
     ...(pullSecret ? [copied(pullSecret)] : []),
   ];
   return options.syncLabels ? wishes.map((object) => labelled(object, handedOn(manager.metadata.labels))) : wishes;
 }
 
-function definitions({ metadata }: ClusterManager, { gates, version, newer }: WishOptions): DynamicObject[] {
-  return definitionsFor(gates)
+function definitions(manager: ClusterManager, options: WishOptions): DynamicObject[] {
+  const { gates, reached, version, newer } = options;
+  return definitionsFor({ gates, conversion: addOnConverter(manager, reached) })
     .filter((definition) => !newer.has(definition.metadata.name))
-    .map((definition) => stamped(definition, { version, labels: handedOn(metadata.labels) }));
+    .map((definition) => stamped(definition, { version, labels: handedOn(manager.metadata.labels) }));
 }
 
 function copied({ type, data }: Secret): DynamicObject {
@@ -71,7 +79,11 @@ function copied({ type, data }: Secret): DynamicObject {
 /** The registration controller, who it is and what it may do. */
 function registration(manager: ClusterManager, options: WishOptions, controllers: string): DynamicObject[] {
   const { account, role } = RegistrationController;
-  const rights = registrationRights({ inventory: options.gates.ClusterProfile ?? false });
+  const rights = registrationRights({
+    inventory: options.gates.ClusterProfile ?? false,
+    cleanup: options.gates.ResourceCleanup ?? true,
+    finished: options.workGates.CleanUpCompletedManifestWork ?? false,
+  });
   return [
     serviceAccount(account),
     ...clusterRights(role(manager.metadata.name), rights, [account]),
@@ -90,7 +102,8 @@ function knative(manager: ClusterManager, options: WishOptions, controllers: str
 }
 
 function registrationProgram(manager: ClusterManager, options: WishOptions, controllers: string): DynamicObject {
-  const { gates } = options;
+  const { gates, workGates } = options;
+  const { CleanUpCompletedManifestWork = false } = HubWorkGates;
   const users = gates.ManagedClusterAutoApproval ? approvedUsers(manager.spec) : [];
   return deployment({
     ...pods(manager, options),
@@ -100,9 +113,10 @@ function registrationProgram(manager: ClusterManager, options: WishOptions, cont
     serviceAccount: RegistrationController.account.name,
     args: [
       "hub",
+      "--no-webhooks",
       ...leading(RegistrationController.lease),
       controllers,
-      ...gateArguments(HubGates, gates),
+      ...gateArguments({ ...HubGates, CleanUpCompletedManifestWork }, { ...workGates, ...gates }),
       ...(users.length > 0 ? [`--cluster-auto-approval-users=${users.join(",")}`] : []),
     ],
     lastArgs: options.arguments.registration,
@@ -154,7 +168,19 @@ function knativeProgram(manager: ClusterManager, options: WishOptions, controlle
   return hasFile ? [program] : [file, program];
 }
 
-/** What the Pods of both programs have in common. */
+/** The programs that are asked, and from when on they are. */
+function webhooks(manager: ClusterManager, options: WishOptions): DynamicObject[] {
+  const { gates, workGates, image, reached } = options;
+  const { image: _, hasReadiness: __, ...common } = pods(manager, options);
+  return [
+    ...WEBHOOK_PROGRAMS.flatMap((program) =>
+      webhookProgram(manager, { program, image, pods: common, gates, workGates }),
+    ),
+    ...(reached ? webhookConfigurations(manager, reached) : []),
+  ];
+}
+
+/** What the Pods of all programs have in common. */
 function pods({ metadata, spec }: ClusterManager, { image, replicas, syncLabels }: WishOptions) {
   return {
     namespace: HUB_NAMESPACE,

@@ -20,6 +20,12 @@ export interface DeploymentOptions {
   readonly replicas: number;
   /** Whether it shows health and readiness, as programs with `--metrics-address` do. */
   readonly hasReadiness: boolean;
+  /** Where and by which flag it is told to, if not as all others. */
+  readonly health?: { readonly port: number; readonly flag: string };
+  /** Further ports that others look for by name. */
+  readonly ports?: NonNullable<Container["ports"]>;
+  /** Whether it has the addresses of its node. */
+  readonly hostNetwork?: boolean;
   readonly resources?: ContainerResources;
   readonly nodePlacement?: NodePlacement | undefined;
   readonly volumes?: readonly ({ readonly name: string } & Record<string, unknown>)[];
@@ -39,7 +45,7 @@ export interface VolumeMount {
 }
 
 /** Where a program shows its health; Pods have addresses of their own, so it is the same in all of them. */
-const HEALTH_PORT = 8000;
+const HEALTH = { port: 8000, flag: "--metrics-address" };
 
 export function deployment(options: DeploymentOptions): DynamicObject {
   const { name, namespace, app, replicas, labels, podAnnotations } = options;
@@ -69,6 +75,7 @@ function podSpec(options: DeploymentOptions): PodSpec {
     ...(volumes.length > 0 && { volumes: [...volumes] }),
     ...(priorityClassName && { priorityClassName }),
     ...(hostAliases.length > 0 && { hostAliases }),
+    ...(options.hostNetwork && { hostNetwork: true, dnsPolicy: "ClusterFirstWithHostNet" }),
   };
   return spec as PodSpec;
 }
@@ -85,6 +92,8 @@ function containerOf({
   args,
   lastArgs = [],
   hasReadiness,
+  health = HEALTH,
+  ports = [],
   resources,
   mounts,
   env,
@@ -93,10 +102,13 @@ function containerOf({
     name: container,
     image,
     imagePullPolicy: "IfNotPresent",
-    args: [...args, ...(hasReadiness ? [`--metrics-address=:${HEALTH_PORT}`] : []), ...lastArgs],
+    args: [...args, ...(hasReadiness ? [`${health.flag}=:${health.port}`] : []), ...lastArgs],
     ...(env && env.length > 0 && { env }),
     ...(resources && Object.keys(resources).length > 0 && { resources }),
-    ...(hasReadiness && probes()),
+    ...(hasReadiness && probes(health.port)),
+    ...(ports.length + Number(hasReadiness) > 0 && {
+      ports: [...(hasReadiness ? [{ name: "health", containerPort: health.port }] : []), ...ports],
+    }),
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
@@ -109,10 +121,9 @@ function containerOf({
   return spec as Container;
 }
 
-function probes(): Pick<Container, "ports" | "livenessProbe" | "readinessProbe"> {
-  const probe = (path: string) => ({ httpGet: { path, port: HEALTH_PORT } });
+function probes(port: number): Pick<Container, "livenessProbe" | "readinessProbe"> {
+  const probe = (path: string) => ({ httpGet: { path, port } });
   return {
-    ports: [{ name: "health", containerPort: HEALTH_PORT }],
     livenessProbe: { ...probe("/healthz"), initialDelaySeconds: 10, periodSeconds: 20 },
     readinessProbe: { ...probe("/readyz"), periodSeconds: 5 },
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DEFAULT_GATES } from "../../../app/hub-choice.ts";
-import { chosenGates, gateArguments, gateCondition, HubGates } from "./gates.ts";
+import { chosenGates, gateArguments, gateCondition, HubGates, HubWorkGates } from "./gates.ts";
 
 const TABLE = { On: true, Off: false };
 
@@ -12,7 +12,7 @@ describe("feature gates", () => {
   });
 
   it("of the hub are those that its program has, and stand as they do there", () => {
-    expect(HubGates).toEqual(DEFAULT_GATES);
+    expect({ ...HubGates, ...HubWorkGates }).toEqual(DEFAULT_GATES);
   });
 
   it("are told where they differ, in an order that is always the same", () => {

@@ -12,6 +12,15 @@ export const HubGates: GateTable = {
   ClusterProfile: true,
   DefaultClusterSet: true,
   ManagedClusterAutoApproval: false,
+  ResourceCleanup: true,
+};
+
+/** Of works on the hub: the first of the controller, the other of the webhook. */
+export const HubWorkGates: GateTable = {
+  /** Works that are finished are deleted when their time to live is over. */
+  CleanUpCompletedManifestWork: false,
+  /** To write a work that names no executor needs the right to act in the agent's name. */
+  NilExecutorValidating: false,
 };
 
 /** Of the registration agent. ClusterProperty is on unless told, other than upstream. */
@@ -23,7 +32,6 @@ export const SpokeGates: GateTable = {
 /** Upstream's gates of what there is not here: to turn one off changes nothing, to turn it on is reported. */
 const ABSENT: ReadonlySet<string> = new Set([
   "AddonManagement",
-  "CleanUpCompletedManifestWork",
   "CloudEventsDrivers",
   "ClusterImporter",
   "ExecutorValidatingCaches",
@@ -33,7 +41,6 @@ const ABSENT: ReadonlySet<string> = new Set([
   "NilExecutorValidating",
   "PlacementDebugServer",
   "RawFeedbackJsonString",
-  "ResourceCleanup",
   "SIGPlacementDecision",
   "V1beta1CSRAPICompatibility",
 ]);

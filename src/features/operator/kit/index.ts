@@ -7,6 +7,7 @@ export {
   gateArguments,
   gateCondition,
   HubGates,
+  HubWorkGates,
   SpokeGates,
 } from "./gates.ts";
 export { imageFor } from "./images.ts";
@@ -28,3 +29,4 @@ export { rightsTo } from "./rules.ts";
 export { SITE_KINDS, Site } from "./site.ts";
 export { Sites, type SitesOptions } from "./sites.ts";
 export { generationsOf, hindrancesIn, isRolling, relatedResources, sentenceOf } from "./status.ts";
+export { clientConfigAt, webhookConfiguration } from "./webhook-configurations.ts";

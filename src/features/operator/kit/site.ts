@@ -33,7 +33,11 @@ export interface SiteOptions {
   readonly label: { readonly key: string; readonly value: string };
   /** Among which to look for what carries it; `SITE_KINDS` unless told. */
   readonly kinds?: readonly Kind<KubeObject>[];
-  /** Something is not as it was left, or a Deployment fares otherwise than before. */
+  /** Of which kinds every change is worth a look, not only what differs from the wish; Deployments unless told. */
+  readonly watched?: readonly Kind<KubeObject>[];
+  /** What carries the label and is kept by somebody else: it goes only with everything. */
+  readonly isSpared?: (id: ObjectId) => boolean;
+  /** Something is not as it was left, or what is watched fares otherwise than before. */
   onChange(): void;
 }
 
@@ -95,7 +99,7 @@ export class Site {
     wishes: readonly (DynamicObject | Wish)[],
     { signal, patience = 0 }: SiteRunOptions,
   ): Promise<ApplyReport> {
-    const set = this.#set(wishes.map(wishOf));
+    const set = this.#set(wishes.map(wishOf), this.#options.isSpared);
     const mark = fingerprint(set.wishes.map(({ object }) => object));
     if (mark !== this.#followed) await this.#follow(set, signal);
     const report = await this.#engine.apply(set, { signal, patience });
@@ -175,8 +179,8 @@ export class Site {
     if (this.#started.has(cache)) return cache;
     this.#started.add(cache);
     cache.start(this.#life.signal);
-    // How Deployments fare is worth a look; of all else, only what differs from the wish.
-    if (kind.plural === Deployment.plural) {
+    const { watched = [Deployment as Kind<KubeObject>] } = this.#options;
+    if (watched.some(({ plural }) => plural === kind.plural)) {
       const stop = cache.onChange(() => onChange());
       this.#life.signal.addEventListener("abort", stop, { once: true });
     }

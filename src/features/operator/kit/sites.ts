@@ -2,7 +2,7 @@
 import type { Kind, KubeObject } from "#api/meta";
 import type { Clock } from "#lib/clock";
 import type { Cluster, Trigger } from "#runtime";
-import { Site } from "./site.ts";
+import { Site, type SiteOptions } from "./site.ts";
 
 export interface SitesOptions {
   readonly clock: Clock;
@@ -11,6 +11,10 @@ export interface SitesOptions {
   readonly label: string;
   /** Of which kinds there may be objects; `SITE_KINDS` unless told. */
   readonly kinds?: readonly Kind<KubeObject>[];
+  /** Of which kinds every change is worth a look; Deployments unless told. */
+  readonly watched?: readonly Kind<KubeObject>[];
+  /** What carries the label and is kept by somebody else. */
+  readonly isSpared?: SiteOptions["isSpared"];
 }
 
 export class Sites {
@@ -22,7 +26,7 @@ export class Sites {
     this.#options = options;
   }
 
-  /** Asks for the object of whatever is not as it was left, and of Deployments that fare otherwise than before. */
+  /** Asks for the object of whatever is not as it was left, and of what is watched when it fares otherwise. */
   readonly trigger: Trigger<string> = {
     subscribe: (enqueue) => {
       this.#enqueue = enqueue;
@@ -40,7 +44,7 @@ export class Sites {
     const known = sites.get(cluster.name);
     if (known?.cluster === cluster) return known;
     known?.close();
-    const { clock, fieldManager, label, kinds } = this.#options;
+    const { clock, fieldManager, label, kinds, watched, isSpared } = this.#options;
     const onChange = () => this.#enqueue(key);
     const site = new Site({
       cluster,
@@ -49,6 +53,8 @@ export class Sites {
       label: { key: label, value: key },
       onChange,
       ...(kinds && { kinds }),
+      ...(watched && { watched }),
+      ...(isSpared && { isSpared }),
     });
     sites.set(cluster.name, site);
     return site;

@@ -81,6 +81,7 @@ function workAgent(wish: KlusterletWish, options: AgentsOptions): DynamicObject 
       ...sharedArguments(wish),
       `--hub-kubeconfig=${IDENTITY.path}/kubeconfig`,
       `--agent-id=${wish.uid}`,
+      ...workArguments(wish),
       ...electionArguments(options),
     ],
     serviceAccount: Account.work(wish),
@@ -98,12 +99,23 @@ function singletonAgent(wish: KlusterletWish, options: AgentsOptions): DynamicOb
     app: AgentApp.singleton,
     container: "klusterlet-agent",
     image: imageFor(wish.spec.imagePullSpec, options.image),
-    args: ["agent", ...registrationArguments(wish), `--agent-id=${wish.uid}`, ...electionArguments(options)],
+    args: [
+      "agent",
+      ...registrationArguments(wish),
+      `--agent-id=${wish.uid}`,
+      ...workArguments(wish),
+      ...electionArguments(options),
+    ],
     serviceAccount: Account.work(wish),
     replicas: options.replicas,
     mounts,
     volumes,
   });
+}
+
+function workArguments({ spec }: KlusterletWish): string[] {
+  const { appliedManifestWorkEvictionGracePeriod: grace } = spec.workConfiguration ?? {};
+  return grace ? [`--appliedmanifestwork-eviction-grace-period=${grace}`] : [];
 }
 
 interface Mounted {

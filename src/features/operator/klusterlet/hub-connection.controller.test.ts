@@ -4,6 +4,7 @@ import { Klusterlet } from "#api/operator";
 import { type Client, type Connection, KubeError, kubeconfigFor, kubeconfigText } from "#kube";
 import { ManualClock } from "#lib/clock";
 import { findCondition } from "#lib/conditions";
+import { createCertificateAuthority, generateKeyPair, issueCertificate } from "#lib/pki";
 import { fakeCluster, startControllers } from "../../../../test/support/index.ts";
 import { hubConnectionController } from "./hub-connection.controller.ts";
 
@@ -105,6 +106,55 @@ describe("what is said of the way to the hub", () => {
       message: expect.stringContaining("nobody answers"),
     });
     await stage.running.stop();
+  });
+});
+
+describe("a lost identity", () => {
+  const REJOIN = "restore it with `capstan rejoin --cluster-name c1 --context SPOKE --hub-context HUB`";
+  const authority = createCertificateAuthority({ commonName: "hub", now: new Date("2025-01-01T00:00:00Z") });
+  const ended = issueCertificate({
+    ca: authority,
+    subject: { commonName: "system:open-cluster-management:c1:a" },
+    publicKey: generateKeyPair().publicKey,
+    usages: ["client auth"],
+    notBefore: new Date("2025-01-01T00:00:00Z"),
+    notAfter: new Date("2025-12-31T00:00:00Z"),
+  });
+  const said = async (secrets: (typeof bootstrap)[], answer?: () => never) => {
+    const stage = new Stage();
+    for (const secret of secrets) stage.cluster.put(Secret, secret);
+    if (answer) stage.answer = answer;
+    const claim = await stage.said();
+    await stage.running.stop();
+    return claim;
+  };
+  const refused = () => {
+    throw new KubeError("status", "who are you? (401 Unauthorized)", { code: 401 });
+  };
+  const untrusted = () => {
+    throw new KubeError("unreachable", "POST x: cannot connect: unable to verify the first certificate");
+  };
+
+  it("whose certificate has ended is told with the day, and the command that restores it", async () => {
+    expect(await said([identity({ kubeconfig, "cluster-name": "c1", "tls.crt": ended })])).toMatchObject({
+      status: "True",
+      reason: "BootstrapSecretMissing,HubKubeConfigError",
+      message: expect.stringMatching(/certificate in .* has ended on 2025-12-31T00:00:00Z; restore it with/),
+    });
+  });
+
+  it("that the hub does not know, or a hub that is not trusted, names the command", async () => {
+    const one = await said([identity()], refused);
+    expect(one?.message).toMatch(/The hub does not know who comes with Secret .*hub-kubeconfig-secret; restore/);
+    expect(one?.message).toContain(REJOIN);
+    const other = await said([identity()], untrusted);
+    expect(other?.message).toMatch(/not whom Secret .* trusts: unable to verify the first certificate; restore it/);
+  });
+
+  it("only has to be approved while the agent may still ask", async () => {
+    const claim = await said([bootstrap, identity({ kubeconfig, "cluster-name": "c1", "tls.crt": ended })]);
+    expect(claim?.reason).toBe("BootstrapSecretFunctional,HubKubeConfigError");
+    expect(claim?.message).toContain("approve it with `capstan accept --clusters c1` on the hub");
   });
 });
 

@@ -86,7 +86,8 @@ export function hubConnectionController({ cluster, connect, clock }: HubConnecti
     const now = clock.now().getTime();
     if (last?.mark === mark && now < last.next) return last;
     if (last && now < last.at + PAUSE_MS) return undefined;
-    const { claim, isPending } = await askHub({ namespace, hubSecret, bootstrapSecret, connect, signal });
+    const question = { namespace, hubSecret, bootstrapSecret, connect, now: clock.now(), signal };
+    const { claim, isPending } = await askHub(question);
     const at = clock.now().getTime();
     const look = { mark, at, next: at + (isPending ? SOON_MS : LATER_MS), claim };
     looks.set(name, look);

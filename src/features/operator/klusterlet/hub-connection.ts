@@ -4,10 +4,12 @@ import type { ResourceAttributes } from "#api/authorization";
 import { SelfSubjectAccessReview } from "#api/authorization";
 import { CLUSTER_GROUP, CLUSTER_LEASE, REGISTER_GROUP } from "#api/cluster";
 import type { Secret } from "#api/core";
-import { KlusterletCondition, KlusterletReason, OperatorSecret } from "#api/operator";
+import { KlusterletCondition, KlusterletReason, OperatorSecret, rejoinCommand } from "#api/operator";
 import { WORK_GROUP } from "#api/work";
-import { type Client, type Connection, KubeconfigError, KubeError } from "#kube";
+import { type Client, type Connection, isUnauthorized, isUntrusted, KubeconfigError, KubeError } from "#kube";
+import { timestamp } from "#lib/clock";
 import type { ConditionClaim } from "#lib/conditions";
+import { PkiError, parseCertificate } from "#lib/pki";
 import { connectionIn, hasKubeconfig, textIn } from "./kubeconfig-secret.ts";
 
 /** What was found with one of the two Secrets. */
@@ -15,6 +17,8 @@ interface Finding {
   readonly isFine: boolean;
   readonly reason: string;
   readonly message: string;
+  /** Whose identity was lost: it had one, and the hub does not take it. */
+  readonly lost?: string;
 }
 
 export interface HubQuestion {
@@ -23,6 +27,7 @@ export interface HubQuestion {
   readonly hubSecret: Secret | undefined;
   readonly bootstrapSecret: Secret | undefined;
   readonly connect: (connection: Connection) => Client;
+  readonly now: Date;
   readonly signal: AbortSignal;
 }
 
@@ -42,12 +47,20 @@ export async function askHub(question: HubQuestion): Promise<HubAnswer> {
   const bootstrap = await bootstrapFinding(question);
   const reason = `${bootstrap.reason},${hub.reason}`;
   return {
-    claim: { type, status: "True", reason, message: `${bootstrap.message}; ${hub.message}` },
+    claim: { type, status: "True", reason, message: `${bootstrap.message}; ${hub.message}${advice(hub, bootstrap)}` },
     isPending: bootstrap.isFine,
   };
 }
 
-async function hubFinding({ namespace, hubSecret: secret, connect, signal }: HubQuestion): Promise<Finding> {
+/** The one command that brings an identity back. */
+function advice({ lost }: Finding, bootstrap: Finding): string {
+  if (lost === undefined) return "";
+  return bootstrap.isFine
+    ? `; the agent asks for another one: approve it with \`capstan accept --clusters ${lost}\` on the hub`
+    : `; restore it with \`${rejoinCommand(lost)}\``;
+}
+
+async function hubFinding({ namespace, hubSecret: secret, connect, now, signal }: HubQuestion): Promise<Finding> {
   const where = `Secret ${namespace}/${OperatorSecret.hub}`;
   if (!secret) {
     const message = `${where} is not there: the hub has not accepted the cluster yet`;
@@ -62,8 +75,14 @@ async function hubFinding({ namespace, hubSecret: secret, connect, signal }: Hub
     const message = `${where} has no cluster-name; delete it, and the agent asks for another`;
     return { isFine: false, reason: KlusterletReason.clusterNameMissing, message };
   }
+  const ended = certificateEnd(secret);
+  if (ended !== undefined && ended <= now) {
+    const message = `the agent's certificate in ${where} has ended on ${timestamp(ended)}`;
+    return { isFine: false, reason: KlusterletReason.hubKubeconfigError, message, lost: clusterName };
+  }
   return review(secret, hubRights(clusterName), {
     where,
+    clusterName,
     connect,
     signal,
     fine: [KlusterletReason.hubFunctional, "The hub lets the agents work"],
@@ -88,8 +107,20 @@ async function bootstrapFinding({ namespace, bootstrapSecret, connect, signal }:
   });
 }
 
+/** When the certificate ends; undefined where there is none that can be read. */
+function certificateEnd(secret: Secret): Date | undefined {
+  try {
+    return parseCertificate(textIn(secret, "tls.crt")).notAfter;
+  } catch (error) {
+    if (error instanceof PkiError) return undefined;
+    throw error;
+  }
+}
+
 interface Review {
   readonly where: string;
+  /** Whose identity it is that is shown to the hub; that of nobody yet unless told. */
+  readonly clusterName?: string;
   readonly connect: (connection: Connection) => Client;
   readonly signal: AbortSignal;
   readonly fine: readonly [reason: string, message: string];
@@ -112,10 +143,26 @@ async function review(secret: Secret, rights: readonly ResourceAttributes[], opt
   } catch (error) {
     if (!(error instanceof KubeconfigError) && !(error instanceof KubeError)) throw error;
     signal.throwIfAborted();
-    return { isFine: false, reason: options.error, message: `The hub cannot be asked with ${where}: ${error.message}` };
+    const { clusterName } = options;
+    const isLost = clusterName !== undefined && (isUnauthorized(error) || isUntrusted(error));
+    return {
+      isFine: false,
+      reason: options.error,
+      message: troubleWith(error, where),
+      ...(isLost && { lost: clusterName }),
+    };
   } finally {
     client?.close();
   }
+}
+
+function troubleWith(error: KubeError | KubeconfigError, where: string): string {
+  const said = error.message;
+  if (isUnauthorized(error)) return `The hub does not know who comes with ${where}`;
+  if (isUntrusted(error)) {
+    return `What answers for the hub is not whom ${where} trusts: ${said.replace(/^.*?cannot connect: /s, "")}`;
+  }
+  return `The hub cannot be asked with ${where}: ${said}`;
 }
 
 /** One after the other: it is asked seldom, and an answer that is no ends it. */

@@ -13,6 +13,8 @@ export const registrationRules: PolicyRule[] = [
   { apiGroups: [""], resources: ["nodes"], verbs: LOOK },
   { apiGroups: [CLUSTER_GROUP], resources: ["clusterclaims"], verbs: LOOK },
   { apiGroups: ["about.k8s.io"], resources: ["clusterproperties"], verbs: LOOK },
+  // The namespaces that the sets of the cluster ask for; it never deletes one.
+  { apiGroups: [""], resources: ["namespaces"], verbs: [...LOOK, "create", "update", "patch"] },
 ];
 
 /**
@@ -76,6 +78,7 @@ export const workRules: PolicyRule[] = [
   { apiGroups: [WORK_GROUP], resources: ["appliedmanifestworks/finalizers"], verbs: ["update"] },
   { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
   { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["impersonate"] },
+  { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["create", "patch", "update"] },
 ];
 
 /**
