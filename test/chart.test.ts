@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { knativeEventingCrd, knativeServingCrd } from "#api/knative";
-import { hubCrds } from "#features/registration/hub";
+import { hubCrds, lookedForCrds } from "#features/registration/hub";
 import { parseYaml } from "#kube";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -14,7 +14,7 @@ const read = (...path: string[]): unknown => parseYaml(readFileSync(join(...path
 describe("the chart of the hub", () => {
   it("brings the definitions of the hub's kinds as they are; if not, run `node tools/chart-crds.mjs` after a build", () => {
     const brought = readdirSync(join(chart, "crds")).map((file) => [file, read(chart, "crds", file)]);
-    const wanted = [...hubCrds, knativeServingCrd, knativeEventingCrd].map((definition) => [
+    const wanted = [...hubCrds, ...lookedForCrds, knativeServingCrd, knativeEventingCrd].map((definition) => [
       `${definition.spec.group}_${definition.spec.names.plural}.yaml`,
       JSON.parse(JSON.stringify(definition)),
     ]);

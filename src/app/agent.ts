@@ -2,6 +2,7 @@
  * Composition root of a spoke's agent: it knows two API servers and dials both. Its halves, registration and work, run
  * together or as programs of their own, which meet in the Secret that holds the agent's identity on the hub.
  */
+import { ClusterCondition, ManagedCluster } from "#api/cluster";
 import { Secret } from "#api/core";
 import {
   AGENT_NAMESPACE,
@@ -25,6 +26,7 @@ import {
   parseKubeconfig,
 } from "#kube";
 import type { Clock } from "#lib/clock";
+import { findCondition } from "#lib/conditions";
 import type { Logger } from "#lib/log";
 import { type Cluster, connectedCluster, createElection } from "#runtime";
 import { constant, type Followed, followedFile, textOf, withNewest } from "./followed.ts";
@@ -38,6 +40,8 @@ interface HalfOptions {
   readonly clusterName?: string;
   /** Tells this agent from others of the same spoke. */
   readonly agentId?: string;
+  /** Milliseconds for which the hub must lack a work before what was applied for it goes. */
+  readonly evictionGrace?: number;
   /** What is counted; the clients given here count their requests if they were made with it. */
   readonly metrics?: ProgramMetrics;
   readonly clock: Clock;
@@ -128,7 +132,7 @@ export async function runRegistration(options: RegistrationOptions): Promise<voi
 
 /** Does on the spoke what the hub wishes, as soon as there is a way to the hub. */
 export async function runWork(options: WorkOptions): Promise<void> {
-  const { spoke, agentId, hub: source, clock, log, signal, metrics } = options;
+  const { spoke, agentId, evictionGrace, hub: source, clock, log, signal, metrics } = options;
   const cluster = connectedCluster({ name: "spoke", client: spoke, clock, log });
   await withNewest({
     source,
@@ -138,21 +142,49 @@ export async function runWork(options: WorkOptions): Promise<void> {
       const clusterName = options.clusterName || known;
       const client = createClient({ connection, ...(metrics && { metrics: metrics.client }) });
       log.info("takes its work from the hub", { cluster: clusterName, hub: client.server });
+      const hub = connectedCluster({ name: "hub", client, clock, log });
       try {
-        await runWorkAgent({
-          hub: connectedCluster({ name: "hub", client, clock, log }),
-          spoke: cluster,
-          clusterName,
-          ...(agentId !== undefined && { agentId }),
-          clock,
-          log,
+        await withNewest({
+          source: lettingIn(hub, clusterName, newest),
+          mark: String,
           signal: newest,
+          async work(isLetIn, current) {
+            if (!isLetIn)
+              log.warn("the hub has denied this cluster; nothing is taken from it", { cluster: clusterName });
+            else
+              await runWorkAgent({
+                hub,
+                spoke: cluster,
+                clusterName,
+                ...(agentId !== undefined && { agentId }),
+                ...(evictionGrace !== undefined && { evictionGrace }),
+                clock,
+                log,
+                signal: current,
+              });
+          },
         });
       } finally {
         client.close();
       }
     },
   });
+}
+
+/**
+ * Whether the hub lets the cluster in; as long as it does not say otherwise, it does. A server that asks for rights only
+ * when a watch begins lets those go on that a denied cluster has, so the agent ends them by itself.
+ */
+function lettingIn(hub: Cluster, clusterName: string, signal: AbortSignal): Followed<boolean> {
+  const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
+  return (tell) => {
+    tell(true);
+    clusters.start(signal);
+    return clusters.onChange((_, cluster) => {
+      const judged = findCondition(cluster?.status?.conditions, ClusterCondition.HubAccepted);
+      tell(!judged || cluster?.spec?.hubAcceptsClient === true);
+    });
+  };
 }
 
 /** Agents take turns seldom, and are many: they renew their Leases as slowly as upstream's do. */

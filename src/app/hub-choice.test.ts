@@ -54,7 +54,10 @@ describe("feature gates", () => {
   });
 
   it.each([
-    ["Nonsense=true", "there are ClusterProfile, DefaultClusterSet, ManagedClusterAutoApproval"],
+    [
+      "Nonsense=true",
+      "there are CleanUpCompletedManifestWork, ClusterProfile, DefaultClusterSet, ManagedClusterAutoApproval, NilExecutorValidating, ResourceCleanup",
+    ],
     ["toString=true", "unknown feature gate"],
     ["ClusterProfile", "is true or false"],
     ["ClusterProfile=yes", "is true or false"],

@@ -1,16 +1,23 @@
 /** What of a hub runs: its controllers by name, and the features that people know from Open Cluster Management. */
+import { isCleanedKind } from "#features/registration/hub";
 import type { Controller } from "#runtime";
 import { gatesIn } from "./gates.ts";
 import { UsageError } from "./user-error.ts";
 
 /** The gates that there are, and how they stand unless told. */
 const GATES = {
+  /** Deletes works that are finished when their time to live is over. */
+  CleanUpCompletedManifestWork: false,
   /** Keeps ClusterProfiles; without it there is no inventory to reach clusters through. */
   ClusterProfile: true,
   /** Keeps the sets `default` and `global`, and puts clusters that name no set into the first. */
   DefaultClusterSet: true,
   /** Lets clusters in without a person, if one of the users asks that were named for it. */
   ManagedClusterAutoApproval: false,
+  /** Asks whoever writes a work that names no executor for the right to act in the agent's name. */
+  NilExecutorValidating: false,
+  /** Removes the add-ons and works of a cluster that goes, and holds the cluster back until they are gone. */
+  ResourceCleanup: true,
 };
 export type FeatureGate = keyof typeof GATES;
 export type FeatureGates = Readonly<Record<FeatureGate, boolean>>;
@@ -19,6 +26,7 @@ export const DEFAULT_GATES: FeatureGates = GATES;
 
 /** The controllers that a gate stands for. */
 const BEHIND: Readonly<Partial<Record<FeatureGate, readonly string[]>>> = {
+  CleanUpCompletedManifestWork: ["manifestwork-finished"],
   ClusterProfile: ["cluster-profile-lifecycle", "cluster-profile-status", "cluster-profile-access"],
   DefaultClusterSet: ["cluster-default-set-label", "cluster-default-sets"],
 };
@@ -26,6 +34,13 @@ const BEHIND: Readonly<Partial<Record<FeatureGate, readonly string[]>>> = {
 /** `ClusterProfile=false,DefaultClusterSet=true` */
 export function parseFeatureGates(text: string): FeatureGates {
   return gatesIn(text, GATES);
+}
+
+/** What is removed when a cluster goes; each word is `group/version/resource`. Throws UsageError. */
+export function checkCleanedKinds(words: readonly string[]): readonly string[] {
+  const wrong = words.find((word) => !isCleanedKind(word));
+  if (wrong === undefined) return words;
+  throw new UsageError(`--gc-resource-list: ${JSON.stringify(wrong)} names no kind; write group/version/resource`);
 }
 
 export interface HubChoice {
@@ -58,20 +73,26 @@ export function chosenControllers<T extends Pick<Controller, "name">>(
 export const HUB_CONTROLLERS: readonly string[] = [
   "cluster-acceptance",
   "cluster-access",
+  "cluster-addons",
+  "cluster-auto-acceptance",
   "cluster-common-roles",
   "cluster-csr-approval",
   "cluster-default-set-label",
   "cluster-default-sets",
+  "cluster-detach-ledger",
   "cluster-lease",
+  "cluster-managed-namespaces",
   "cluster-profile-access",
   "cluster-profile-lifecycle",
   "cluster-profile-status",
+  "cluster-resource-cleanup",
   "cluster-set-binding",
   "cluster-set-status",
   "cluster-taints",
   "knative-eventing",
   "knative-leftovers",
   "knative-serving",
+  "manifestwork-finished",
 ];
 
 /** Throws what a hub would throw that is given this choice. */

@@ -1,6 +1,7 @@
 /** Composition root of the hub: all its controllers on one connection. */
 import { inventoryHubControllers } from "#features/inventory/hub";
 import { registrationHubControllers } from "#features/registration/hub";
+import { finishedWorksController } from "#features/work/hub";
 import type { Client } from "#kube";
 import type { Clock } from "#lib/clock";
 import type { Logger } from "#lib/log";
@@ -14,7 +15,8 @@ import {
   type EventRecorder,
   runTogether,
 } from "#runtime";
-import { chosenControllers, type HubChoice } from "./hub-choice.ts";
+import { chosenControllers, DEFAULT_GATES, type HubChoice } from "./hub-choice.ts";
+import { type HubWebhookSettings, type ServedWebhooks, serveHubWebhooks } from "./hub-webhooks.ts";
 import { type KnativeParts, type KnativeSettings, knativeParts } from "./knative.ts";
 import type { ReleaseSettings } from "./knative-releases.ts";
 import type { ProgramMetrics } from "./metrics.ts";
@@ -22,6 +24,8 @@ import type { ProgramMetrics } from "./metrics.ts";
 /** What people say about a hub. */
 export interface HubSettings extends HubChoice {
   readonly autoApproveUsers?: readonly string[];
+  readonly detachPatience?: number;
+  readonly gcResources?: readonly string[];
   readonly lease?: HubLease;
   readonly endpoints?: HubEndpoints;
   /** Which access providers there are. */
@@ -38,6 +42,10 @@ export interface HubOptions extends HubChoice {
   readonly signal: AbortSignal;
   /** Users whose first certificate requests are approved without a person. */
   readonly autoApproveUsers?: readonly string[];
+  /** Milliseconds for which a cluster that is known to be lost holds its own removal up; a minute unless told. */
+  readonly detachPatience?: number;
+  /** What is removed when a cluster goes: `group/version/resource` in this order; add-ons, then works unless told. */
+  readonly gcResources?: readonly string[];
   /** Of several hubs that name the same Lease only its holder works; without one, nobody else is expected. */
   readonly lease?: HubLease;
   /** Where to show health, readiness and metrics; nowhere unless told. */
@@ -46,6 +54,8 @@ export interface HubOptions extends HubChoice {
   readonly metrics?: ProgramMetrics;
   /** Runs the Knative operator too. */
   readonly knative?: KnativeSettings;
+  /** Serves the webhooks of registration and works from this process, if it runs registration. */
+  readonly webhooks?: HubWebhookSettings;
   /** Called when it is clear what runs, before it does. */
   readonly onStart?: () => void;
   /** Called when its caches are filled. */
@@ -79,18 +89,38 @@ export async function runHub(options: HubOptions): Promise<void> {
   const knative =
     options.knative &&
     (await knativeParts({ ...options.knative, hub, clock, log, signal, ...(metrics && { metrics }) }));
+  let webhooks: ServedWebhooks | undefined;
   try {
+    const recorder = createEventRecorder({ client, controller: "capstan-hub", clock, log });
     const all = [
-      ...registrationHubControllers({ hub, clock, log, autoApproveUsers }),
-      ...inventoryHubControllers({ hub, clock }),
+      ...registrationHubControllers({
+        hub,
+        clock,
+        log,
+        autoApproveUsers,
+        detach: detachOptions(options),
+      }),
+      ...inventoryHubControllers({ hub, clock, recorder }),
+      finishedWorksController({ hub, clock }),
       ...(knative?.controllers ?? []),
     ];
-    const controllers = chosenControllers(all, options);
+    const chosen = chosenControllers(all, options);
+    const hasRegistration = chosen.some(({ name }) => name === REGISTRATION);
+    webhooks =
+      options.webhooks && hasRegistration
+        ? await serveHubWebhooks({
+            ...options.webhooks,
+            cluster: hub,
+            gates: options.gates ?? DEFAULT_GATES,
+            clock,
+            log,
+          })
+        : undefined;
+    const controllers = [...(webhooks ? [webhooks.controller] : []), ...chosen];
     const isWithKnative = knative?.controllers.some((controller) => controllers.includes(controller)) ?? false;
     const fleet = isWithKnative ? knative?.fleet : undefined;
     options.onStart?.();
     if (knative && isWithKnative) sayInterval(knative, log);
-    const recorder = createEventRecorder({ client, controller: "capstan-hub", clock, log });
     const manager = createManager({
       controllers,
       clock,
@@ -104,8 +134,20 @@ export async function runHub(options: HubOptions): Promise<void> {
     });
     await runTogether(manager, fleet, signal);
   } finally {
+    await webhooks?.close();
     knative?.close();
   }
+}
+
+/** The controller that webhooks guard: without it nobody is let in here. */
+const REGISTRATION = "cluster-acceptance";
+
+function detachOptions({ gates = DEFAULT_GATES, detachPatience: patience, gcResources: resources }: HubOptions) {
+  return {
+    isCleaned: gates.ResourceCleanup,
+    ...(resources && { resources }),
+    ...(patience !== undefined && { patience }),
+  };
 }
 
 /** Upstream's operator says it too, and a value below a second is not the one that counts. */

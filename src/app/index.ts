@@ -23,7 +23,7 @@ export type { FleetHub } from "./fleet.ts";
 export { FleetDirectory } from "./fleet-directory.ts";
 export { lockFleet } from "./fleet-lock.ts";
 export { type HubEndpoints, type HubLease, type HubOptions, type HubSettings, runHub } from "./hub.ts";
-export { HUB_CONTROLLERS, parseFeatureGates } from "./hub-choice.ts";
+export { checkCleanedKinds, DEFAULT_GATES, HUB_CONTROLLERS, parseFeatureGates } from "./hub-choice.ts";
 export { type KnativeOptions, type KnativeParts, knativeParts, planKnative } from "./knative.ts";
 export { knativeReleases, pullKnative, type ReleaseSettings } from "./knative-releases.ts";
 export {
@@ -48,3 +48,5 @@ export { serveProgram } from "./program-endpoints.ts";
 export { parseSpokeGates } from "./spoke-gates.ts";
 export { type RunningFleet, up } from "./up.ts";
 export { reasonOf, UsageError, UserError } from "./user-error.ts";
+export { parseWebhookGates } from "./webhook-gates.ts";
+export { runWebhook } from "./webhooks.ts";

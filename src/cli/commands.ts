@@ -34,24 +34,39 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import("./commands/accept.ts")).acceptCommand(),
   },
   {
+    name: "rejoin",
+    summary: "restore the identity of a cluster that lost it",
+    load: async () => (await import("./commands/rejoin.ts")).rejoinCommand(),
+  },
+  {
     name: "get",
-    summary: "show clusters, sets, tokens, Knative, and how a hub is",
+    summary: "show clusters, sets, works, tokens, Knative, and how a hub is",
     load: async () => (await import("./commands/get.ts")).getCommand(),
   },
   {
     name: "create",
-    summary: "create a set of clusters",
+    summary: "create a set of clusters, or give work to clusters",
     load: async () => (await import("./commands/clusterset.ts")).createCommand(),
   },
   {
     name: "delete",
-    summary: "delete a set of clusters, or what lets clusters ask",
+    summary: "delete a set of clusters, work, or what lets clusters ask",
     load: async () => (await import("./commands/clusterset.ts")).deleteCommand(),
   },
   {
     name: "clusterset",
     summary: "fill sets of clusters, and lend them to namespaces",
     load: async () => (await import("./commands/clusterset.ts")).clusterSetCommand(),
+  },
+  {
+    name: "why",
+    summary: "say which manifest of a work waits for what",
+    load: async () => (await import("./commands/works.ts")).whyCommand(),
+  },
+  {
+    name: "who",
+    summary: "say which work placed an object on a cluster",
+    load: async () => (await import("./commands/works.ts")).whoCommand(),
   },
   {
     name: "unjoin",
@@ -87,6 +102,11 @@ export const COMMANDS: readonly Entry[] = [
     name: "agent",
     summary: "run the agent of a spoke",
     load: async () => (await import("./commands/agent.ts")).agentCommand(),
+  },
+  {
+    name: "webhook",
+    summary: "answer the questions of API servers about the kinds of a hub",
+    load: async () => (await import("./commands/webhook.ts")).webhookCommand(),
   },
   {
     name: "operator",

@@ -17,6 +17,8 @@ export interface HubFlags extends ReleaseFlags {
   readonly controllers?: readonly string[];
   readonly featureGates?: string;
   readonly clusterAutoApprovalUsers?: readonly string[];
+  readonly gcResourceList?: readonly string[];
+  readonly detachPatience?: number;
   readonly leaderElect?: boolean;
   readonly leaderElectNamespace: string;
   readonly leaderElectName: string;
@@ -31,6 +33,16 @@ export function withHubOptions(command: Command): Command {
     .option("--controllers <names>", "which controllers run: a,b for these, '*,-c' for all others (default: *)", words)
     .option("--feature-gates <gates>", "features to turn on or off: ClusterProfile=true,…")
     .option("--cluster-auto-approval-users <users>", "let in without a person whom these users register", words)
+    .option(
+      "--gc-resource-list <kinds>",
+      "what is removed when a cluster goes, group/version/resource in this order (default: add-ons, then works)",
+      words,
+    )
+    .option(
+      "--detach-patience <time>",
+      "how long a cluster that is known to be lost holds its own removal up (default: 1m)",
+      duration,
+    )
     .option("--leader-elect", "work only while no other hub does")
     .option("--leader-elect-namespace <name>", "where the Lease of the election is", "kube-system")
     .option("--leader-elect-name <name>", "the Lease of the election", "capstan-hub")

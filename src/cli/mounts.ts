@@ -30,5 +30,5 @@ export function realPath(path: string): string {
 }
 
 export function withPortOfItsOwn(args: readonly string[]): string[] {
-  return args.map((word) => (word.startsWith("--metrics-address=:") ? "--metrics-address=127.0.0.1:0" : word));
+  return args.map((word) => word.replace(/^(--[a-z]+-address)=:\d+$/, "$1=127.0.0.1:0"));
 }

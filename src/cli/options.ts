@@ -47,6 +47,12 @@ export function clusterNames(text: string): string[] {
   return names;
 }
 
+export function httpsUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== "https:") throw new InvalidArgumentError("It must be a URL like https://host:6443.");
+  return text.replace(/\/+$/, "");
+}
+
 /** `a,b,c` */
 export function words(text: string): string[] {
   const found = text.split(",").map((word) => word.trim());

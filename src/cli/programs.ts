@@ -4,13 +4,14 @@ import type { ProgramContext, RunProgram } from "#app";
 import { agentCommand } from "./commands/agent.ts";
 import { hubCommand } from "./commands/hub.ts";
 import { operatorCommand } from "./commands/operator.ts";
+import { webhookCommand } from "./commands/webhook.ts";
 import { withPortOfItsOwn } from "./mounts.ts";
 
 /** Runs what the arguments of a container say. What goes wrong is in its log, and in its exit code. */
 export const runProgram: RunProgram = async (context) => {
   const root = new Command("capstan").exitOverride().enablePositionalOptions();
   const write = (text: string) => context.write(text.trimEnd());
-  for (const command of [hubCommand, agentCommand, operatorCommand]) root.addCommand(command(context));
+  for (const command of [hubCommand, agentCommand, operatorCommand, webhookCommand]) root.addCommand(command(context));
   inherit(root.configureOutput({ writeOut: write, writeErr: write }));
   try {
     await root.parseAsync(withPortOfItsOwn(context.args), { from: "user" });

@@ -103,6 +103,9 @@ describe("wrong usage", () => {
     [[...JOIN, "--klusterlet-annotation", "x"], "say it like key=value"],
     [["accept"], "required option '--clusters <names>' not specified"],
     [["accept", "--clusters", "A_B"], "is no cluster name"],
+    [["rejoin"], "name the hub with --hub-context or --hub-kubeconfig"],
+    [["rejoin", "--hub-context", "hub", "--hub-apiserver", "http://hub"], "It must be a URL like https://host:6443"],
+    [["rejoin", "--hub-context", "hub", "--wait=perhaps"], "It must be true or false"],
     [["unjoin"], "required option '--cluster-name <name>' not specified"],
     [["create", "clusterset"], "missing required argument 'name'"],
     [["create", "clusterset", "A B"], "It is no name of a set"],
@@ -150,6 +153,19 @@ describe("a cluster that does not answer", () => {
   it("as a hub is named by join", async () => {
     const words = [...JOIN, "--kubeconfig", files.plain];
     await expectFailure(words, 1, "the hub https://127.0.0.1:1 cannot be reached: connect ECONNREFUSED");
+  });
+});
+
+describe("a hub for rejoin", () => {
+  const rejoin = (hub: string) => ["rejoin", "--kubeconfig", files.plain, "--hub-kubeconfig", hub];
+
+  it("that does not answer is named, with the flags that mean the hub", async () => {
+    const next = "choose another cluster with --hub-context or --hub-kubeconfig";
+    await expectFailure(rejoin(files.dead), 1, next);
+  });
+
+  it("is not asked for anything where nothing has joined", async () => {
+    await expectFailure(rejoin(files.hub), 1, "has no Klusterlet: nothing has joined from there");
   });
 });
 

@@ -232,6 +232,51 @@ describe("an administrator", { timeout: 120_000 }, () => {
     }
   });
 
+  it("restores the identity of a cluster that lost it, as the same agent", async () => {
+    const hubSecret = "open-cluster-management-agent/hub-kubeconfig-secret";
+    const bootstrapSecret = "open-cluster-management-agent/bootstrap-hub-kubeconfig";
+    const stored = async (secret: string, key: string) =>
+      Buffer.from((await spoke.get(Secret, secret)).data?.[key] ?? "", "base64").toString("utf8");
+    const agent = await stored(hubSecret, "agent-name");
+    // Another name for the hub makes the agent ask anew, and the token is worth nothing.
+    const lost = (await stored(bootstrapSecret, "kubeconfig"))
+      .replaceAll("name: hub", "name: renewed")
+      .replaceAll("cluster: hub", "cluster: renewed")
+      .replace(hubToken, "a-token-that-has-ended");
+    await hub.patch(ManagedCluster, "cluster1", { spec: { leaseDurationSeconds: 1 } });
+    await spoke.patch(Secret, bootstrapSecret, { data: { kubeconfig: Buffer.from(lost).toString("base64") } });
+    await eventually(async () => {
+      const { status } = await hub.get(ManagedCluster, "cluster1");
+      expect(isTrue(status?.conditions, ClusterCondition.Available)).toBe(false);
+    });
+
+    const dry = await ended(on("cluster1", "rejoin", "--hub-context", "hub", "--dry-run"));
+    expect(dry.stdout).toMatch(/change\s+Secret\s+open-cluster-management-agent\/bootstrap-hub-kubeconfig/);
+    expect(dry.stdout).toContain(`of agent ${agent}, approved when it asks with the new token`);
+    expect(await stored(bootstrapSecret, "kubeconfig")).toBe(lost);
+
+    const { stdout, stderr } = await ended(
+      on("cluster1", "rejoin", "--cluster-name", "cluster1", "--hub-context", "hub"),
+    );
+    expect(stderr).toContain("✓ cluster1 is back and available");
+    expect(stderr).toMatch(/CertificateSigningRequest cluster1-\w+: approved/);
+    const [, token = ""] = /token: (\S+)/.exec(await stored(bootstrapSecret, "kubeconfig")) ?? [];
+    expect(token).not.toBe("");
+    expect(stdout + stderr + dry.stdout + dry.stderr).not.toContain(token);
+    expect(await stored(hubSecret, "agent-name")).toBe(agent);
+    expect(await stored(hubSecret, "kubeconfig")).toContain("name: renewed");
+    await hub.patch(ManagedCluster, "cluster1", { spec: { leaseDurationSeconds: 60 } });
+  });
+
+  it("is told what cannot be restored, and nothing is changed", async () => {
+    const other = await on("cluster1", "rejoin", "--cluster-name", "cluster7", "--hub-context", "hub");
+    expect(other).toMatchObject({ code: 1, stdout: "" });
+    expect(other.stderr).toContain("has not joined as cluster7, but as cluster1; correct --cluster-name or --context");
+    const nowhere = await on("cluster1", "rejoin", "--hub-context", "cluster2");
+    expect(nowhere).toMatchObject({ code: 1, stdout: "" });
+    expect(nowhere.stderr).toMatch(/has no ManagedCluster cluster1|is no hub/);
+  });
+
   it("sees what is installed", async () => {
     const info = await ended(on("hub", "get", "hub-info"));
     expect(info.stdout).toMatch(/Operator: {2}open-cluster-management\/cluster-manager {2}1\/1 ready {2}capstan:/);
@@ -309,7 +354,10 @@ describe("an administrator", { timeout: 120_000 }, () => {
     const error = await hub.list(ClusterManager).catch((failure: unknown) => failure);
     expect(isUnknownKind(error)).toBe(true);
     const left = (await footprint(hub)).filter((name) => !before.hub.includes(name));
-    expect(left).toEqual(["CustomResourceDefinition clusterprofiles.multicluster.x-k8s.io"]);
+    expect(left).toEqual([
+      "CustomResourceDefinition clusterprofiles.multicluster.x-k8s.io",
+      "CustomResourceDefinition placementdecisions.multicluster.x-k8s.io",
+    ]);
     expect(await isThere(hub, ConfigMap, "kube-public/cluster-info")).toBe(false);
     expect((await hub.list(CertificateSigningRequest)).items).toEqual([]);
   });

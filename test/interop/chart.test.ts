@@ -115,6 +115,7 @@ describe.each(["helm3", "helm4"])("the chart of the hub under %s", (name) => {
       image: expect.stringMatching(/^capstan:\d/),
       args: [
         "hub",
+        "--no-webhooks",
         "--kubeconfig=/etc/capstan/kubeconfig",
         "--leader-elect",
         `--leader-elect-namespace=${NAMESPACE}`,

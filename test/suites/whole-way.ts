@@ -147,12 +147,15 @@ export function wholeWaySuite(startServer: StartServer): void {
       await eventually(async () => expect(await namespacesOn(spoke)).toEqual(OF_KUBERNETES));
     });
 
-    it("clean leaves the inventory's definition on the hub, and no ClusterManager", async () => {
+    it("clean leaves the inventory's definitions on the hub, and no ClusterManager", async () => {
       await hub.client.delete(ManagedCluster, "cluster1");
       await untilGone(cluster);
       expect(await capstan("clean", "--context", "hub")).toMatchObject({ code: 0 });
       expect(await isUnknown(hub, ClusterManager)).toBe(true);
-      expect(await definitionsOn(hub)).toEqual(["clusterprofiles.multicluster.x-k8s.io"]);
+      expect(await definitionsOn(hub)).toEqual([
+        "clusterprofiles.multicluster.x-k8s.io",
+        "placementdecisions.multicluster.x-k8s.io",
+      ]);
       await eventually(async () => expect(await namespacesOn(hub)).toEqual(OF_KUBERNETES));
     });
   });

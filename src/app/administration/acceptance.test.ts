@@ -112,7 +112,11 @@ describe("accepting a cluster", () => {
     ["has not asked", [], "cluster c1 has not asked for its certificate yet"],
     ["asks as somebody else", [csr({ username: "bob" })], "comes from bob; trust that user with --requesters bob"],
     ["asks for something else", [csr({ cluster: "c2" })], "does not ask for what its agent would"],
-    ["asks twice", [csr(), csr({ name: "c1-b", agent: "other" })], "2 different agents ask to be c1: c1-a"],
+    [
+      "asks twice",
+      [csr(), csr({ name: "c1-b", agent: "other" })],
+      "2 different agents ask to be c1: agent abcde (c1-a, ",
+    ],
   ])("refuses one that %s, and changes nothing", async (_, requests, problem) => {
     const objects = requests.map((request) => [CertificateSigningRequest, request] as const);
     const hub = fakeCluster(managed(), ...objects);

@@ -1,6 +1,7 @@
 /** Letting clusters in: the administrator's word on the ManagedCluster, and on the certificate that its agent asks for. */
 import { CertificateSigningRequest } from "#api/certificates";
-import { ClusterCondition, ClusterLabel, ManagedCluster } from "#api/cluster";
+import { AgentIdentity, ClusterCondition, ClusterLabel, ManagedCluster } from "#api/cluster";
+import { AGENT_NAMESPACE, OperatorSecret } from "#api/operator";
 import { agentRequest, Bootstrap } from "#features/registration/hub";
 import { type Client, isConflict, isUnknownKind } from "#kube";
 import { timestamp } from "#lib/clock";
@@ -111,18 +112,26 @@ export function requestsOf(
   };
 }
 
-function decisionOf({ status }: CertificateSigningRequest): "Approved" | "Denied" | undefined {
+/** What was said to a request; a no counts more than a yes. */
+export function decisionOf({ status }: CertificateSigningRequest): "Approved" | "Denied" | undefined {
   const types = (status?.conditions ?? []).map(({ type }) => type);
   return types.includes("Denied") ? "Denied" : types.includes("Approved") ? "Approved" : undefined;
 }
 
-/** Two agents of one name: one of them may be somebody else's who has the token too. */
+/** Two agents of one cluster: one of them may be somebody else's who has the token too. */
 function refuseDoubt(pending: readonly CertificateSigningRequest[], { cluster, skipApproveCheck }: Acceptance): void {
-  const users = new Set(pending.map((request) => agentRequest(request)?.user));
-  if (users.size < 2 || skipApproveCheck) return;
-  const shown = pending.map(({ metadata }) => `${metadata.name} (${ageOf(metadata.creationTimestamp)} ago)`).join(", ");
+  const byAgent = new Map<string, CertificateSigningRequest[]>();
+  for (const request of pending) {
+    const agent = (agentRequest(request)?.user ?? "").slice(AgentIdentity.user(cluster, "").length);
+    byAgent.set(agent, [...(byAgent.get(agent) ?? []), request]);
+  }
+  if (byAgent.size < 2 || skipApproveCheck) return;
+  const shown = [...byAgent].map(([agent, requests]) => {
+    const names = requests.map(({ metadata }) => `${metadata.name}, ${ageOf(metadata.creationTimestamp)} ago`);
+    return `agent ${agent} (${names.join("; ")})`;
+  });
   throw new UserError(
-    `${users.size} different agents ask to be ${cluster}: ${shown}; remove those that are not the cluster's with \`kubectl delete csr\`, or approve all with --skip-approve-check`,
+    `${byAgent.size} different agents ask to be ${cluster}: ${shown.join(" and ")}; the cluster's own is called as agent-name says in its Secret ${AGENT_NAMESPACE}/${OperatorSecret.hub}: remove what the others ask for with \`kubectl delete csr\`, or approve all with --skip-approve-check`,
   );
 }
 
@@ -160,7 +169,8 @@ async function rightsFirst({ client, signal }: Task, name: string): Promise<void
   });
 }
 
-async function approve({ client, dryRun, signal }: Task, request: CertificateSigningRequest): Promise<Change> {
+/** Says yes to one request. */
+export async function approve({ client, dryRun, signal }: Task, request: CertificateSigningRequest): Promise<Change> {
   const { name } = request.metadata;
   const what = `CertificateSigningRequest ${name}`;
   if (dryRun) return { action: "change", what, note: "approved" };

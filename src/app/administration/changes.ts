@@ -123,7 +123,7 @@ export async function find<T extends KubeObject>(
 export async function listed<T extends KubeObject>(
   client: Task["client"],
   kind: Kind<T>,
-  scope: { readonly namespace?: string; readonly labelSelector?: string } = {},
+  scope: { readonly namespace?: string; readonly labelSelector?: string; readonly fieldSelector?: string } = {},
 ): Promise<T[]> {
   try {
     return (await client.list(kind, scope)).items;

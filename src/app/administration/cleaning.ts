@@ -3,13 +3,13 @@ import { CustomResourceDefinition } from "#api/apiextensions";
 import { ClusterCondition, ManagedCluster } from "#api/cluster";
 import { ConfigMap } from "#api/core";
 import { ClusterManager, clusterManagerCrd, OPERATOR_NAMESPACE, OperatorCondition, OperatorName } from "#api/operator";
-import { ClusterRole } from "#api/rbac";
+import { ClusterRole, Role, RoleBinding } from "#api/rbac";
 import { clusterManagerInstallation } from "#features/operator/cluster-manager";
 import type { Client } from "#kube";
 import { isTrue } from "#lib/conditions";
 import { UserError } from "../user-error.ts";
 import { find, listed, remove } from "./changes.ts";
-import { CLUSTER_INFO, isOurClusterInfo } from "./cluster-info.ts";
+import { AUTHORITY_READERS, CLUSTER_INFO, isOurClusterInfo } from "./cluster-info.ts";
 import { identityObjects, removeIdentity } from "./hub-tokens.ts";
 import {
   holdsOf,
@@ -95,6 +95,11 @@ async function refuseJoined(client: Client): Promise<void> {
 
 async function removeOwnClusterInfo(task: Task): Promise<Change[]> {
   const info = await find(task.client, ConfigMap, CLUSTER_INFO);
-  const change = info && isOurClusterInfo(info) ? await remove(task, ConfigMap, CLUSTER_INFO) : undefined;
-  return change ? [change] : [];
+  const readers = `kube-public/${AUTHORITY_READERS}`;
+  const changes = [
+    info && isOurClusterInfo(info) ? await remove(task, ConfigMap, CLUSTER_INFO) : undefined,
+    await remove(task, RoleBinding, readers),
+    await remove(task, Role, readers),
+  ];
+  return changes.filter((change) => change !== undefined);
 }

@@ -2,8 +2,10 @@
  * The ConfigMap `kube-public/cluster-info`, by which a cluster tells strangers its address and its authority. kubeadm
  * writes it; where nobody has, `init` does.
  */
+import { AgentIdentity } from "#api/cluster";
 import { ConfigMap } from "#api/core";
-import { apiVersionOf } from "#api/meta";
+import { apiVersionOf, type KubeObject } from "#api/meta";
+import { RBAC_GROUP, Role, RoleBinding } from "#api/rbac";
 import { type Client, type Connection, kubeconfigText, parseYaml, YamlError } from "#kube";
 import { isObject } from "#lib/json";
 import { UserError } from "../user-error.ts";
@@ -75,4 +77,33 @@ export function ownClusterInfo({ server, ca }: Pick<Connection, "server" | "ca">
 
 export function isOurClusterInfo({ metadata }: ConfigMap): boolean {
   return metadata.labels?.[OURS.label] === OURS.value;
+}
+
+/** Who may read where a hub tells of its authority, in `kube-public`. */
+export const AUTHORITY_READERS = "open-cluster-management:hub-authority";
+
+/** Lets agents that have joined read the hub's authority, which is no secret: so they learn a renewed one in time. */
+export function authorityReaders(): KubeObject[] {
+  const metadata = { name: AUTHORITY_READERS, namespace: "kube-public" };
+  const role = {
+    apiVersion: apiVersionOf(Role),
+    kind: Role.kind,
+    metadata,
+    rules: [
+      {
+        apiGroups: [""],
+        resources: ["configmaps"],
+        resourceNames: [CLUSTER_INFO, ROOT_CA].map((key) => key.replace(/^.*\//, "")),
+        verbs: ["get"],
+      },
+    ],
+  };
+  const binding = {
+    apiVersion: apiVersionOf(RoleBinding),
+    kind: RoleBinding.kind,
+    metadata,
+    roleRef: { apiGroup: RBAC_GROUP, kind: Role.kind, name: AUTHORITY_READERS },
+    subjects: [{ kind: "Group", apiGroup: RBAC_GROUP, name: AgentIdentity.commonGroup }],
+  };
+  return [role, binding];
 }

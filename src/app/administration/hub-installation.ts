@@ -23,7 +23,7 @@ import type { Connection, Draft, Wish } from "#kube";
 import { findCondition } from "#lib/conditions";
 import { UserError } from "../user-error.ts";
 import { applyAll, find, put, untilEstablished, wishesOf } from "./changes.ts";
-import { CLUSTER_INFO, clusterInfo, ownClusterInfo } from "./cluster-info.ts";
+import { authorityReaders, CLUSTER_INFO, clusterInfo, ownClusterInfo } from "./cluster-info.ts";
 import { BootstrapToken, bootstrapTokenSecret, identityObjects } from "./hub-tokens.ts";
 import { assertAllowed, type Deed } from "./rights.ts";
 import type { Change, Task } from "./task.ts";
@@ -108,7 +108,7 @@ export function isUpstream(image: string): boolean {
 
 async function hubWishes({ client }: Task, wish: HubWish): Promise<Wish[]> {
   const installation = clusterManagerInstallation({ image: wish.image, args: operatorArguments(wish) });
-  const own = [...installation, ...identityObjects(wish.useBootstrapToken)];
+  const own = [...installation, ...identityObjects(wish.useBootstrapToken), ...authorityReaders()];
   const namespaced = own.filter(({ kind }) => wish.createNamespace || kind !== Namespace.kind);
   const pull = wish.imagePullCredential === undefined ? [] : [pullSecret(wish.imagePullCredential)];
   const hasInfo = (await find(client, ConfigMap, CLUSTER_INFO)) !== undefined;

@@ -23,6 +23,7 @@ export {
 } from "./infos.ts";
 export { type JoinWish, joinCluster, untilJoining } from "./joining.ts";
 export type { JoinMode } from "./klusterlet-wish.ts";
+export { rejoinCluster } from "./rejoining.ts";
 export type { Removal } from "./removal.ts";
 export type { Change, Task } from "./task.ts";
 export { unjoinCluster } from "./unjoining.ts";
@@ -33,3 +34,6 @@ export {
   parseGates,
   resourceRequirement,
 } from "./wishes.ts";
+export { deleteWork, listWorks, type PlacedWork, type PlannedObject, placeWork } from "./works.ts";
+export { explainWork } from "./works-explanation.ts";
+export { originOf } from "./works-origin.ts";

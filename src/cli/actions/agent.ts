@@ -36,13 +36,14 @@ export async function runRegistrationProgram(flags: RegistrationFlags, context =
 export async function runWorkProgram(flags: WorkFlags, context = processContext()): Promise<void> {
   await runProgram("work-agent", flags, context, async (stage) => {
     const { spoke, metrics, log, signal } = stage;
-    const { clusterName, agentId, hubKubeconfig } = flags;
+    const { clusterName, agentId, hubKubeconfig, appliedmanifestworkEvictionGracePeriod: evictionGrace } = flags;
     const named = clusterName !== undefined && { clusterName };
     stage.started();
     await runWork({
       spoke,
       ...named,
       ...(agentId !== undefined && { agentId }),
+      ...(evictionGrace !== undefined && { evictionGrace }),
       hub: wayInFile(context.resolve(hubKubeconfig), { ...named, clock: systemClock, log }),
       ...(metrics && { metrics }),
       clock: systemClock,
@@ -127,6 +128,7 @@ async function runProgram(
 function registrationOptions(flags: RegistrationFlags, stage: Stage): RegistrationOptions {
   const { context, connection, spoke, home, namespace, metrics, log, signal, started } = stage;
   const { clusterName, agentId, grantAccess, spokeNamespace, clusterAnnotations } = flags;
+  const { appliedmanifestworkEvictionGracePeriod: evictionGrace } = flags;
   const { ClusterClaim: claims, ClusterProperty: properties } = parseSpokeGates(flags.featureGates ?? "");
   return {
     spoke,
@@ -137,6 +139,7 @@ function registrationOptions(flags: RegistrationFlags, stage: Stage): Registrati
     ...(spokeNamespace !== undefined && { spokeNamespace }),
     ...(grantAccess !== undefined && { grantAccess }),
     ...(clusterAnnotations && { clusterAnnotations }),
+    ...(evictionGrace !== undefined && { evictionGrace }),
     ...(flags.clientCertExpirationSeconds && { certificateSeconds: flags.clientCertExpirationSeconds }),
     endpoints: endpointsOf(flags, connection),
     bootstrap: bootstrapFile(context.resolve(flags.bootstrapKubeconfig), { clock: systemClock, log }),

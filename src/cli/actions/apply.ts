@@ -20,6 +20,7 @@ import { stringifyJson } from "#lib/json";
 import { dns1123Subdomain } from "#lib/names";
 import type { ApplyFlags } from "../commands/apply.ts";
 import { stopSignal } from "../signals.ts";
+import { standardInput } from "../standard-input.ts";
 import { targetOf } from "../target.ts";
 import { print, say } from "../terminal.ts";
 import { version } from "../version.ts";
@@ -83,20 +84,6 @@ async function readAll({ filename, recursive = false }: ApplyFlags): Promise<rea
     if (error.problems.length > 1) for (const problem of error.problems) say(problem);
     throw new UserError(`${error.message}; nothing was applied`, { cause: error });
   }
-}
-
-/** More than this is not typed or piped by anybody. */
-const LARGEST_INPUT = 256 * 1024 * 1024;
-
-async function standardInput(): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of process.stdin) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > LARGEST_INPUT) throw new UserError(`standard input is larger than ${LARGEST_INPUT} bytes`);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function trackingOf(client: Client, flags: ApplyFlags, set: string, defaultNamespace: string): SetTracking {

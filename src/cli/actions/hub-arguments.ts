@@ -6,6 +6,8 @@ import type { Address } from "../options.ts";
 export function hubArguments(flags: HubFlags): string[] {
   const said: Readonly<Record<string, string | undefined>> = {
     "--controllers": flags.controllers?.join(","),
+    "--detach-patience": seconds(flags.detachPatience),
+    "--gc-resource-list": flags.gcResourceList?.join(","),
     "--metrics-address": flags.metricsAddress && addressText(flags.metricsAddress),
     "--clusterprofile-provider-file": flags.clusterprofileProviderFile && resolve(flags.clusterprofileProviderFile),
     "--remote-deployments-poll-interval": seconds(flags.remoteDeploymentsPollInterval),

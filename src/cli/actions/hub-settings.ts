@@ -1,5 +1,5 @@
 /** What the flags of a hub mean. */
-import { type HubSettings, parseFeatureGates, type ReleaseSettings, UsageError } from "#app";
+import { checkCleanedKinds, type HubSettings, parseFeatureGates, type ReleaseSettings, UsageError } from "#app";
 import type { HubFlags, ReleaseFlags } from "../hub-options.ts";
 
 /** `env` is that of a Pod: who is told by its name there takes the lead again at once after a restart. */
@@ -10,11 +10,13 @@ export function hubSettings(flags: HubFlags, env: Readonly<Record<string, string
     throw new UsageError("--cluster-auto-approval-users needs --feature-gates ManagedClusterAutoApproval=true");
   }
   const { controllers, metricsAddress, clusterprofileProviderFile } = flags;
-  const { remoteDeploymentsPollInterval, knativeRemovalPatience } = flags;
+  const { remoteDeploymentsPollInterval, knativeRemovalPatience, detachPatience, gcResourceList } = flags;
   return {
     ...(controllers && { controllers }),
     ...(gates && { gates }),
     ...(users && { autoApproveUsers: users }),
+    ...(detachPatience !== undefined && { detachPatience }),
+    ...(gcResourceList && { gcResources: checkCleanedKinds(gcResourceList) }),
     ...(flags.leaderElect && { lease: leaseOf(flags, env) }),
     ...(metricsAddress && { endpoints: metricsAddress }),
     ...(clusterprofileProviderFile !== undefined && { providerFile: clusterprofileProviderFile }),

@@ -48,6 +48,12 @@ export async function runHubProgram(flags: HubCommandFlags, context = processCon
       ...(metrics && { metrics }),
       onStart: () => void sayMissing(client, write),
       onReady: context.ready,
+      ...(flags.webhooks && {
+        webhooks: {
+          ...(flags.webhookUrl !== undefined && { url: flags.webhookUrl }),
+          ...(flags.webhookAddress && { address: flags.webhookAddress }),
+        },
+      }),
       knative: {
         ...(providerFile !== undefined && { providerFile: context.resolve(providerFile) }),
         // Another context than the current one may lead to another hub than the plugins mean.

@@ -1,7 +1,7 @@
 /** `capstan agent`: what a spoke does to belong to a hub, as one program or as its two halves. */
 import { Command, InvalidArgumentError } from "commander";
 import type { ProgramContext } from "#app";
-import { type Address, address, clusterName, count, words } from "../options.ts";
+import { type Address, address, clusterName, count, duration, words } from "../options.ts";
 
 interface HalfFlags {
   readonly spokeKubeconfig?: string;
@@ -10,6 +10,8 @@ interface HalfFlags {
   readonly namespace?: string;
   readonly hosted?: boolean;
   readonly leaderElect?: boolean;
+  /** Milliseconds. */
+  readonly appliedmanifestworkEvictionGracePeriod?: number;
   readonly metricsAddress?: Address;
 }
 
@@ -38,7 +40,7 @@ export function agentCommand(context?: ProgramContext): Command {
   const both = new Command("agent").description(
     "run the agent of a spoke: registration and work, against any two API servers",
   );
-  return withRegistrationOptions(both)
+  return withWorkOptions(withRegistrationOptions(both))
     .action(async (_, self: Command) =>
       (await import("../actions/agent.ts")).runAgentProgram(withBootstrap(self), context),
     )
@@ -48,7 +50,7 @@ export function agentCommand(context?: ProgramContext): Command {
       ),
     )
     .addCommand(
-      withHalfOptions(work)
+      withWorkOptions(withHalfOptions(work))
         .requiredOption("--hub-kubeconfig <file>", "the hub, as the agent's identity; waited for, and followed")
         .action(async (_, self: Command) =>
           (await import("../actions/agent.ts")).runWorkProgram(self.optsWithGlobals<WorkFlags>(), context),
@@ -83,6 +85,14 @@ function withHalfOptions(command: Command): Command {
       "show health and metrics at HOST:PORT, :PORT for everybody, or PORT",
       address,
     );
+}
+
+function withWorkOptions(command: Command): Command {
+  return command.option(
+    "--appliedmanifestwork-eviction-grace-period <duration>",
+    "what was applied for a work goes when the hub has lacked the work for so long (default: 1h)",
+    duration,
+  );
 }
 
 function withRegistrationOptions(command: Command): Command {

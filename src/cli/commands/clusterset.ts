@@ -2,6 +2,7 @@
 import { Argument, Command, InvalidArgumentError } from "commander";
 import { type TaskFlags, withTaskOptions } from "../administration-options.ts";
 import { clusterNames, words } from "../options.ts";
+import { createWorkCommand, deleteWorkCommand } from "./works.ts";
 
 export interface BindingFlags extends TaskFlags {
   readonly namespace: string;
@@ -15,16 +16,20 @@ export interface MembersFlags extends TaskFlags {
 const load = () => import("../actions/clusterset.ts");
 
 export function createCommand(): Command {
-  return new Command("create").description("create a set of clusters").addCommand(
-    onSet("clusterset")
-      .description("create a set of clusters; those belong to it that its label names")
-      .action(async (name: string, flags: TaskFlags) => (await load()).runCreate(name, flags)),
-  );
+  return new Command("create")
+    .description("create a set of clusters, or give work to clusters")
+    .addCommand(
+      onSet("clusterset")
+        .description("create a set of clusters; those belong to it that its label names")
+        .action(async (name: string, flags: TaskFlags) => (await load()).runCreate(name, flags)),
+    )
+    .addCommand(createWorkCommand());
 }
 
 export function deleteCommand(): Command {
   return new Command("delete")
-    .description("delete a set of clusters, or what lets clusters ask to join")
+    .description("delete a set of clusters, work of clusters, or what lets clusters ask to join")
+    .addCommand(deleteWorkCommand())
     .addCommand(
       onSet("clusterset")
         .description("delete a set of clusters that no namespace uses")

@@ -2,6 +2,7 @@
 import { Command, Option } from "commander";
 import { type TaskFlags, withTaskOptions } from "../administration-options.ts";
 import { type TargetFlags, withTargetOptions } from "../target-options.ts";
+import { getWorksCommand } from "./works.ts";
 
 type Output = "table" | "tree" | "json" | "yaml";
 
@@ -34,6 +35,7 @@ export function getCommand(): Command {
     .description("show what the hub knows")
     .addCommand(clustersCommand())
     .addCommand(clusterSetsCommand())
+    .addCommand(getWorksCommand())
     .addCommand(tokenCommand())
     .addCommand(infoCommand("hub-info", "show what is installed on a hub, and how it fares"))
     .addCommand(infoCommand("klusterlet-info", "show what is installed on a spoke, and how it fares"))

@@ -24,6 +24,8 @@ export interface InitFlags extends TaskFlags, InstallationFlags {
 /** The flags of a hub that are handed on to its programs. */
 const HANDED_ON: readonly string[] = [
   "--controllers",
+  "--detach-patience",
+  "--gc-resource-list",
   "--clusterprofile-provider-file",
   "--remote-deployments-poll-interval",
   "--knative-removal-patience",

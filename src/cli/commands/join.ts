@@ -8,7 +8,7 @@ import {
   withRefusedDrivers,
   withTaskOptions,
 } from "../administration-options.ts";
-import { clusterName } from "../options.ts";
+import { clusterName, httpsUrl } from "../options.ts";
 
 export interface JoinFlags extends TaskFlags, InstallationFlags {
   readonly hubToken: string;
@@ -92,12 +92,6 @@ function given(what: string): (text: string) => string {
     if (text.trim() === "" || /[<>\s]/.test(text)) throw new InvalidArgumentError(`It must be a ${what}.`);
     return text;
   };
-}
-
-function httpsUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "https:") throw new InvalidArgumentError("It must be a URL like https://host:6443.");
-  return text.replace(/\/+$/, "");
 }
 
 /** It may hold a password, so it is not repeated. */

@@ -3,7 +3,7 @@ import type { Deployment } from "#api/apps";
 import { CertificateSigningRequest } from "#api/certificates";
 import { AgentIdentity, ClusterCondition, ClusterLabel, ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
-import type { Pod } from "#api/core";
+import { ConfigMap, type Pod } from "#api/core";
 import { apiVersionOf, type Condition, type ConditionStatus, type Kind, type KubeObject } from "#api/meta";
 import { ClusterManager, Klusterlet } from "#api/operator";
 import { createCertificateRequest, generateKeyPair } from "#lib/pki";
@@ -90,6 +90,7 @@ const HEALTHY: HubFacts = {
   leases: new Map(),
   requests: [],
   bindings: [],
+  ledgers: [],
   canAsk: { account: true, token: false, tokenExpires: undefined },
   now,
 };
@@ -179,6 +180,21 @@ describe("a hub", () => {
       "whose bootstrap token has ended",
       { canAsk: { account: false, token: true, tokenExpires: ago(60) } },
       ["warning the bootstrap token: it ended 60s ago, so nobody can join with it"],
+    ],
+    [
+      "with clusters that have something to clean up",
+      {
+        ledgers: [
+          object(ConfigMap, {
+            metadata: { name: "capstan-detach-ledger", namespace: "c1" },
+            data: { b: "{}", a: "{}" },
+          }),
+          object(ConfigMap, { metadata: { name: "capstan-detach-ledger", namespace: "c2" } }),
+        ],
+      },
+      [
+        "warning cluster c1: it was given up before 2 works were cleaned up on it (a, b); its work agent does it when it comes back",
+      ],
     ],
     [
       "with a cluster at the door",
@@ -324,7 +340,7 @@ describe("a spoke", () => {
     [
       "that the hub does not know",
       { ...ATTACHED, hub: { state: "unauthorized" } },
-      ["broken the hub https://hub:6443: it does not know the agent's certificate"],
+      ["broken the hub https://hub:6443: it does not know what the agent shows to it"],
     ],
     [
       "that the hub denies",
@@ -379,6 +395,31 @@ describe("a spoke", () => {
     const findings = spokeFindings({ operator: workload(1), klusterlets: [facts], now });
     expect(bad(findings)).toEqual(expected);
     for (const { level, mend } of findings) if (level === "broken") expect(mend).toBeTruthy();
+  });
+});
+
+describe("the one command that restores an identity", () => {
+  const mends = (facts: KlusterletFacts) =>
+    spokeFindings({ operator: workload(1), klusterlets: [facts], now })
+      .filter(({ level }) => level === "broken")
+      .map(({ mend }) => mend);
+  const rejoin = "capstan rejoin --cluster-name c1 --context SPOKE --hub-context HUB";
+
+  it.each<[why: string, facts: KlusterletFacts, mend: string[]]>([
+    ["a hub with another authority", { ...ATTACHED, hub: { state: "untrusted", cause: "x" } }, [rejoin]],
+    ["a hub that forgot the certificate", { ...ATTACHED, hub: { state: "unauthorized" } }, [rejoin]],
+    [
+      "a certificate and a token that ended",
+      { ...ATTACHED, identity: { ...IDENTITY, notAfter: ago(60) }, hub: { state: "unauthorized" } },
+      [rejoin, rejoin],
+    ],
+    [
+      "a certificate that ended while the agent still may ask",
+      { ...ATTACHED, identity: { ...IDENTITY, notAfter: ago(60) } },
+      ["capstan accept --clusters c1, on the hub"],
+    ],
+  ])("is named for %s", (_, facts, expected) => {
+    expect(mends(facts)).toEqual(expected);
   });
 });
 

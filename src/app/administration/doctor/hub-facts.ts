@@ -4,8 +4,9 @@ import { Deployment } from "#api/apps";
 import { CertificateSigningRequest } from "#api/certificates";
 import { CLUSTER_LEASE, ClusterLabel, ManagedCluster, ManagedClusterSetBinding, managedClusterCrd } from "#api/cluster";
 import { Lease } from "#api/coordination";
-import { Secret, ServiceAccount } from "#api/core";
+import { ConfigMap, Secret, ServiceAccount } from "#api/core";
 import { ClusterManager, clusterManagerCrd, OPERATOR_NAMESPACE, OperatorName } from "#api/operator";
+import { DETACH_LEDGER } from "#api/work";
 import { Bootstrap, hubCrds } from "#features/registration/hub";
 import type { Client } from "#kube";
 import { isTrue } from "#lib/conditions";
@@ -27,10 +28,11 @@ export async function hubFacts(client: Client, now: Date): Promise<HubFacts> {
   const programs = related.filter(
     ({ group, resource }) => group === Deployment.group && resource === Deployment.plural,
   );
-  const [clusters, requests, bindings, leases, operator, workloads, missingKinds, canAsk] = await Promise.all([
+  const [clusters, requests, bindings, ledgers, leases, operator, workloads, missingKinds, canAsk] = await Promise.all([
     listed(client, ManagedCluster),
     listed(client, CertificateSigningRequest, { labelSelector: ClusterLabel.name }),
     listed(client, ManagedClusterSetBinding),
+    listed(client, ConfigMap, { fieldSelector: `metadata.name=${DETACH_LEDGER}` }),
     listed(client, Lease, { labelSelector: ClusterLabel.name }),
     managers.length > 0 ? workloadOf(client, operatorKey) : undefined,
     Promise.all(programs.map(({ namespace, name }) => workloadOf(client, `${namespace}/${name}`))),
@@ -47,6 +49,7 @@ export async function hubFacts(client: Client, now: Date): Promise<HubFacts> {
     leases: new Map(beats.map((lease) => [lease.metadata.namespace ?? "", lease])),
     requests,
     bindings,
+    ledgers,
     canAsk,
     now,
   };

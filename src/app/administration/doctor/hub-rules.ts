@@ -8,6 +8,7 @@ import {
   type ManagedClusterSetBinding,
 } from "#api/cluster";
 import type { Lease } from "#api/coordination";
+import type { ConfigMap } from "#api/core";
 import { type Condition, keyOf } from "#api/meta";
 import { type ClusterManager, ClusterManagerCondition } from "#api/operator";
 import { agentRequest } from "#features/registration/hub";
@@ -31,6 +32,8 @@ export interface HubFacts {
   readonly leases: ReadonlyMap<string, Lease>;
   readonly requests: readonly CertificateSigningRequest[];
   readonly bindings: readonly ManagedClusterSetBinding[];
+  /** What clusters that were given up still have to clean up. */
+  readonly ledgers: readonly ConfigMap[];
   /** By what clusters can ask to join. */
   readonly canAsk: { readonly account: boolean; readonly tokenExpires: Date | undefined; readonly token: boolean };
   readonly now: Date;
@@ -55,6 +58,7 @@ export function hubFindings(facts: HubFacts): Finding[] {
     ...facts.clusters.flatMap((cluster) => clusterFindings(cluster, facts)),
     ...strayRequests(facts),
     ...facts.bindings.flatMap(bindingFindings),
+    ...facts.ledgers.flatMap(ledgerFindings),
   ];
 }
 
@@ -206,6 +210,23 @@ function strayRequests({ clusters, requests }: HubFacts): Finding[] {
       ),
     );
   });
+}
+
+/** Enough to know what to look at. */
+const NAMED = 3;
+
+function ledgerFindings({ metadata, data = {} }: ConfigMap): Finding[] {
+  const works = Object.keys(data).sort();
+  if (works.length === 0) return [];
+  const { namespace: cluster = "", name } = metadata;
+  const named = `${works.slice(0, NAMED).join(", ")}${works.length > NAMED ? ", …" : ""}`;
+  return [
+    warning(
+      `cluster ${cluster}`,
+      `it was given up before ${works.length === 1 ? "a work was" : `${works.length} works were`} cleaned up on it (${named}); its work agent does it when it comes back`,
+      `kubectl delete configmap ${name} -n ${cluster}, if it never will`,
+    ),
+  ];
 }
 
 function bindingFindings(binding: ManagedClusterSetBinding): Finding[] {

@@ -13,6 +13,7 @@ import {
   OperatorName,
   OperatorSecret,
 } from "#api/operator";
+import { AppliedManifestWork } from "#api/work";
 import {
   type Client,
   type Connection,
@@ -21,6 +22,7 @@ import {
   isNotFound,
   isUnauthorized,
   isUnknownKind,
+  isUntrusted,
   type Kubeconfig,
   KubeconfigError,
 } from "#kube";
@@ -48,11 +50,14 @@ export async function isHosted(client: Client): Promise<boolean> {
 
 export async function spokeFacts(client: Client, connection: Connection, now: Date): Promise<SpokeFacts> {
   const klusterlets = await listed(client, Klusterlet);
-  const seen = klusterlets.map((klusterlet) => klusterletFacts(client, connection, klusterlet));
+  const seen = klusterlets.map((klusterlet) => klusterletFacts(client, connection, klusterlet, now));
   return {
     operator:
       klusterlets.length > 0 ? await workloadOf(client, `${OPERATOR_NAMESPACE}/${OperatorName.klusterlet}`) : undefined,
-    klusterlets: await Promise.all(klusterlets.length > 0 ? seen : [klusterletFacts(client, connection, undefined)]),
+    klusterlets: await Promise.all(
+      klusterlets.length > 0 ? seen : [klusterletFacts(client, connection, undefined, now)],
+    ),
+    applied: await listed(client, AppliedManifestWork),
     now,
   };
 }
@@ -61,6 +66,7 @@ async function klusterletFacts(
   client: Client,
   connection: Connection,
   klusterlet: Klusterlet | undefined,
+  now: Date,
 ): Promise<KlusterletFacts> {
   const { spec, status, metadata } = klusterlet ?? {};
   const isHosted = spec?.deployOption?.mode === KlusterletMode.hosted;
@@ -75,7 +81,7 @@ async function klusterletFacts(
   ]);
   const bootstrap = bootstrapIn(bootstrapSecret, connection);
   const identity = identityIn(hubSecret);
-  const clusterName = spec?.clusterName ?? textIn(hubSecret, "cluster-name");
+  const clusterName = spec?.clusterName || textIn(hubSecret, "cluster-name");
   return {
     klusterlet,
     clusterName,
@@ -83,8 +89,13 @@ async function klusterletFacts(
     agents,
     bootstrap: bootstrap.seen,
     identity: identity.seen,
-    hub: await askHub(identity.config ?? bootstrap.config, clusterName, hubSecret),
+    hub: await askHub(isGood(identity.seen, now) ? identity.config : bootstrap.config, clusterName, hubSecret),
   };
+}
+
+/** Whether the agent comes with it: with one that has ended it asks as at the first time. */
+function isGood(identity: Identity, now: Date): boolean {
+  return identity.state === "there" && identity.notAfter > now;
 }
 
 interface Seen<T> {
@@ -149,5 +160,5 @@ function answerTo(error: unknown): HubAnswer {
   if (isNotFound(error)) return { state: "unknown cluster" };
   if (!isKubeError(error) && !(error instanceof KubeconfigError)) throw error;
   const cause = causeOf(error as Error);
-  return { state: /certificate|self.signed/i.test(cause) ? "untrusted" : "unreachable", cause };
+  return { state: isUntrusted(error) ? "untrusted" : "unreachable", cause };
 }

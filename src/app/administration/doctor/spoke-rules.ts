@@ -1,6 +1,7 @@
 /** What is wrong with a spoke and its way to the hub, given what was seen of them. Pure. */
 import { ClusterCondition, type ManagedCluster } from "#api/cluster";
-import { type Klusterlet, KlusterletCondition, KlusterletReason } from "#api/operator";
+import { type Klusterlet, KlusterletCondition, KlusterletReason, rejoinCommand } from "#api/operator";
+import { AppliedAnnotation, type AppliedManifestWork } from "#api/work";
 import { findCondition } from "#lib/conditions";
 import { humanDuration } from "#lib/duration";
 import { broken, type Finding, ok, warning } from "./finding.ts";
@@ -9,6 +10,8 @@ import { type Workload, workloadFinding } from "./workloads.ts";
 export interface SpokeFacts {
   readonly operator: Workload | undefined;
   readonly klusterlets: readonly KlusterletFacts[];
+  /** What works have brought; none where one may not look. */
+  readonly applied?: readonly AppliedManifestWork[];
   readonly now: Date;
 }
 
@@ -49,7 +52,16 @@ export function spokeFindings(facts: SpokeFacts): Finding[] {
   return [
     ...(facts.operator ? [workloadFinding(facts.operator, "capstan join, with the flags of the first time")] : []),
     ...facts.klusterlets.flatMap((each) => klusterletFindings(each, facts.now)),
+    ...(facts.applied ?? []).flatMap(heldFindings),
   ];
+}
+
+/** What an agent does not remove on its own, because it is not sure of its hub. */
+function heldFindings({ metadata, spec }: AppliedManifestWork): Finding[] {
+  const held = metadata.annotations?.[AppliedAnnotation.held];
+  if (held === undefined) return [];
+  const [why = "", next = ""] = held.split(". If it is to go nevertheless: ");
+  return [warning(`what ManifestWork ${spec?.manifestWorkName} brought`, why, next)];
 }
 
 function klusterletFindings(facts: KlusterletFacts, now: Date): Finding[] {
@@ -115,7 +127,7 @@ function conditionFindings({ metadata, status }: Klusterlet): Finding[] {
 /** From the identity to the hub and back; the first thing that is wrong explains the rest. */
 function pathFindings(facts: KlusterletFacts, now: Date): Finding[] {
   const { bootstrap, identity, clusterName, agentNamespace } = facts;
-  const rejoin = `capstan join, with a new token from \`capstan get token\` on the hub, and --cluster-name ${clusterName}`;
+  const joinAgain = `capstan join, with a new token from \`capstan get token\` on the hub, and --cluster-name ${clusterName}`;
   const found: Finding[] = [];
   if (bootstrap.state === "there" && bootstrap.isElsewhere) {
     found.push(
@@ -127,30 +139,36 @@ function pathFindings(facts: KlusterletFacts, now: Date): Finding[] {
     );
   }
   if (identity.state === "there") {
-    found.push(...certificateFindings(identity, agentNamespace, now));
+    found.push(...certificateFindings(identity, facts, now));
   } else if (bootstrap.state === "missing") {
     return [
       broken(
         `Secret ${agentNamespace}/bootstrap-hub-kubeconfig`,
         "it is not there, so the agent cannot ask the hub",
-        rejoin,
+        joinAgain,
       ),
     ];
   } else if (bootstrap.state === "unreadable") {
     return [
-      broken(`Secret ${agentNamespace}/bootstrap-hub-kubeconfig`, "it holds no kubeconfig that makes sense", rejoin),
+      broken(`Secret ${agentNamespace}/bootstrap-hub-kubeconfig`, "it holds no kubeconfig that makes sense", joinAgain),
     ];
   } else if (bootstrap.state === "there" && bootstrap.tokenExpires && bootstrap.tokenExpires <= now) {
     const ago = humanDuration(now.getTime() - bootstrap.tokenExpires.getTime());
-    found.push(broken("the bootstrap token", `it ended ${ago} ago, before the hub had let ${clusterName} in`, rejoin));
+    found.push(
+      broken("the bootstrap token", `it ended ${ago} ago, before the hub had let ${clusterName} in`, joinAgain),
+    );
   }
-  return [...found, ...answerFindings(facts, rejoin)];
+  return [...found, ...answerFindings(facts, joinAgain)];
 }
 
 /** Agents renew when a fifth of the life is left; when a tenth is, something keeps them from it. */
 const LATE_SHARE = 0.1;
 
-function certificateFindings(identity: Identity & { state: "there" }, namespace: string, now: Date): Finding[] {
+function certificateFindings(
+  identity: Identity & { state: "there" },
+  { agentNamespace: namespace, clusterName, hub }: KlusterletFacts,
+  now: Date,
+): Finding[] {
   const about = `Secret ${namespace}/hub-kubeconfig-secret`;
   const left = identity.notAfter.getTime() - now.getTime();
   const life = identity.notAfter.getTime() - identity.notBefore.getTime();
@@ -160,7 +178,8 @@ function certificateFindings(identity: Identity & { state: "there" }, namespace:
       broken(
         about,
         `the agent's certificate ended ${humanDuration(-left)} ago; it asks for a new one as at the first time`,
-        "capstan accept on the hub",
+        // The hub was asked with what the agent asks with now.
+        hub.state === "answered" ? `capstan accept --clusters ${clusterName}, on the hub` : rejoinCommand(clusterName),
       ),
     ];
   }
@@ -179,10 +198,11 @@ function certificateFindings(identity: Identity & { state: "there" }, namespace:
   return [ok(about, `the agent's certificate is good for ${humanDuration(left)}`)];
 }
 
-function answerFindings({ hub, identity, bootstrap, clusterName }: KlusterletFacts, rejoin: string): Finding[] {
+function answerFindings({ hub, identity, bootstrap, clusterName }: KlusterletFacts, joinAgain: string): Finding[] {
   const server = identity.state === "there" ? identity.server : bootstrap.state === "there" ? bootstrap.server : "";
   const about = `the hub ${server}`.trimEnd();
   const isKnown = identity.state === "there";
+  const restore = isKnown ? rejoinCommand(clusterName) : joinAgain;
   switch (hub.state) {
     case "not asked":
       return [];
@@ -191,10 +211,10 @@ function answerFindings({ hub, identity, bootstrap, clusterName }: KlusterletFac
         broken(about, `it cannot be reached from here: ${hub.cause}`, "capstan doctor, with --context of the hub"),
       ];
     case "untrusted":
-      return [broken(about, `what answers there is not whom the agent trusts: ${hub.cause}`, rejoin)];
+      return [broken(about, `what answers there is not whom the agent trusts: ${hub.cause}`, restore)];
     case "unauthorized":
       return [
-        broken(about, isKnown ? "it does not know the agent's certificate" : "it does not know the token", rejoin),
+        broken(about, isKnown ? `it does not know what the agent shows to it` : "it does not know the token", restore),
       ];
     case "forbidden":
       return [
@@ -215,7 +235,7 @@ function answerFindings({ hub, identity, bootstrap, clusterName }: KlusterletFac
     case "unknown cluster":
       return [
         isKnown
-          ? broken(about, `it has no ManagedCluster ${clusterName}: somebody deleted it there`, rejoin)
+          ? broken(about, `it has no ManagedCluster ${clusterName}: somebody deleted it there`, joinAgain)
           : broken(
               about,
               `it has not heard of ${clusterName} yet`,
