@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CertificateSigningRequest } from "#api/certificates";
 import { ClusterLabel, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding } from "#api/cluster";
-import { Klusterlet } from "#api/operator";
+import { ClusterManager, Klusterlet } from "#api/operator";
 import { type Client, connectionOf, createClient, loadKubeconfig } from "#kube";
 import { findCondition, isTrue } from "#lib/conditions";
 import { build, type Running, run, start } from "../support/command.ts";
@@ -79,6 +79,21 @@ describe.skipIf(missing)(`clusteradm${missing ? ` (${missing})` : ""}`, () => {
     expect(clusters.stdout).toMatch(/<cluster1>[\s\S]*<Accepted> true[\s\S]*<Available> True/);
     const sets = await clusteradm("get", "clustersets", "--context", "hub");
     expect(sets.stdout).toMatch(/<default>[\s\S]*1 ManagedClusters selected/);
+  });
+
+  it("shows the programs of our hub, as long as it asks for those that there are", async () => {
+    // Who has no add-on manager says so; for placement, which it asks for last, there is no such word.
+    const featureGates = [{ feature: "AddonManagement", mode: "Disable" as const }];
+    await hub.patch(ClusterManager, "cluster-manager", { spec: { addOnManagerConfiguration: { featureGates } } });
+    const { stdout } = await clusteradm("get", "hub-info", "--context", "hub");
+    const running = String.raw`\(1/1\) capstan:\S+\s+`;
+    const crds = String.raw`CustomResourceDefinition:\s+\(installed\) clustermanagers\S+ \[\*v1\]\s+`;
+    expect(stdout).toMatch(
+      new RegExp(
+        `Registration Operator:\\s+Controller:\\s+${running}${crds}Components:\\s+` +
+          `Registration:\\s+Controller:\\s+${running}Webhook:\\s+${running}Work:\\s+Webhook:\\s+${running}`,
+      ),
+    );
   });
 
   it("makes, binds and fills a set", async () => {

@@ -39,6 +39,8 @@ export interface ControlPlaneOptions extends ServerOptions {
   readonly audit?: boolean;
   /** Whether webhooks are asked; where Pods are simulated nobody would answer. They are unless told. */
   readonly webhooks?: boolean;
+  /** How long certificates live that it signs, in seconds; a year unless told. */
+  readonly signingSeconds?: number;
 }
 
 /** When a request was answered, and when an answer began that takes long: as much as the embedded server logs. */
@@ -70,7 +72,7 @@ export async function startControlPlane(name: string, options: ControlPlaneOptio
 async function start(
   name: string,
   dir: string,
-  { fsync = false, audit = false, webhooks = true, nodes: wanted }: ControlPlaneOptions,
+  { fsync = false, audit = false, webhooks = true, signingSeconds, nodes: wanted }: ControlPlaneOptions,
   children: ChildProcess[],
   close: () => Promise<void>,
 ): Promise<ControlPlane> {
@@ -143,6 +145,7 @@ async function start(
     `--root-ca-file=${keys.file("ca.crt")}`,
     `--cluster-signing-cert-file=${keys.file("ca.crt")}`,
     `--cluster-signing-key-file=${keys.file("ca.key")}`,
+    ...(signingSeconds === undefined ? [] : [`--cluster-signing-duration=${signingSeconds}s`]),
   ]);
   const nodes = wanted && (await startTestNodes(name, kubeconfig, wanted));
   return {

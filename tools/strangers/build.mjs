@@ -14,6 +14,7 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const bin = fileURLToPath(new URL("../../.kube/strangers/", import.meta.url));
 
 const INVENTORY = "sigs.k8s.io/cluster-inventory-api";
+const OCM = "open-cluster-management.io/ocm";
 
 /** `from` is a package: at a version, or in the module of ours that pins it. */
 const programs = [
@@ -27,6 +28,8 @@ const programs = [
   },
   { name: "controller-example", module: "inventory", from: `${INVENTORY}/examples/controller-example` },
   { name: "clusteradm", module: "clusteradm", from: "open-cluster-management.io/clusteradm/cmd/clusteradm" },
+  { name: "ocm-registration", module: "ocm", from: `${OCM}/cmd/registration` },
+  { name: "ocm-work", module: "ocm", from: `${OCM}/cmd/work` },
   { name: "knative-operator", from: "knative.dev/operator/cmd/operator@v0.50.1" },
 ];
 
