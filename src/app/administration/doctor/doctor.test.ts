@@ -343,9 +343,11 @@ describe("a spoke", () => {
       ["broken the hub https://hub:6443: it does not know what the agent shows to it"],
     ],
     [
-      "that the hub denies",
+      "whose entry the hub does not show",
       { ...ATTACHED, hub: { state: "forbidden" } },
-      ["broken the hub https://hub:6443: it does not let c1 see its own entry; it was denied or deleted there"],
+      [
+        "broken the hub https://hub:6443: it does not show c1 its own entry: somebody deleted it there, or has not let it in yet",
+      ],
     ],
     [
       "whose hub is none",

@@ -220,8 +220,12 @@ function answerFindings({ hub, identity, bootstrap, clusterName }: KlusterletFac
       return [
         broken(
           about,
-          `it does not let ${clusterName} see its own entry; it was denied or deleted there`,
-          `capstan accept --clusters ${clusterName}, on the hub`,
+          isKnown
+            ? `it does not show ${clusterName} its own entry: somebody deleted it there, or has not let it in yet`
+            : `it does not let ${clusterName} ask to join`,
+          isKnown
+            ? `capstan accept --clusters ${clusterName}, on the hub; where it is not listed, ${joinAgain}`
+            : joinAgain,
         ),
       ];
     case "no hub":

@@ -20,6 +20,7 @@ import { again, atStart, type Cluster, type Controller, done, type Outcome } fro
 import { Reason } from "../reasons.ts";
 import { answerTo, requestDraft } from "./certificate-request.ts";
 import {
+  ASKED_ANNOTATION,
   authorityMark,
   HUB_SECRET,
   type HubIdentity,
@@ -101,12 +102,21 @@ export function certificateController(options: CertificateOptions): Controller {
     },
   };
 
-  /** Others on the spoke read the way to the hub in the Secret; it holds for them too that the hub has a new authority. */
+  /**
+   * Others on the spoke read the way to the hub in the Secret; it holds for them too that the hub has a new authority.
+   * And a cluster that belongs to the hub has no reason to ask anew, whatever it could ask with now.
+   */
   async function followBootstrap(secret: Secret): Promise<void> {
     const trusted = trustedHub(secret, target.hub);
-    if (trustsAs(secret, trusted)) return;
-    await put(secret, wayData(trusted));
+    const isTrusting = trustsAs(secret, trusted);
+    if (isTrusting && secret.metadata.annotations?.[ASKED_ANNOTATION] === target.askedWith) return;
+    await put(secret, isTrusting ? {} : wayData(trusted), noted);
+    if (isTrusting) return;
     log.info("trusts the authority that the bootstrap kubeconfig names now", { cluster: clusterName });
+  }
+
+  function noted(secret: Secret): Secret {
+    return withAnnotations(secret, { [ASKED_ANNOTATION]: target.askedWith });
   }
 
   async function ask(now: Date, secret: Secret | undefined): Promise<Outcome> {
@@ -188,13 +198,18 @@ export function certificateController(options: CertificateOptions): Controller {
 
   async function store(secret: Secret | undefined, certificate: string, key: string): Promise<void> {
     const hubNow = trustedHub(secret, target.hub);
-    await put(secret, secretData({ hub: hubNow, clusterName }, { agentName, certificate, key }));
+    const data = secretData({ hub: hubNow, clusterName }, { agentName, certificate, key });
+    await put(secret, data, as === "bootstrap" ? noted : undefined);
   }
 
-  async function put(secret: Secret | undefined, data: Record<string, string>): Promise<void> {
+  async function put(
+    secret: Secret | undefined,
+    data: Record<string, string>,
+    remark: (secret: Secret) => Secret = (wished) => wished,
+  ): Promise<void> {
     const metadata = { name: HUB_SECRET, namespace };
     if (!secret) await home.commit(Secret, undefined, { metadata, type: SecretType.opaque, data });
-    else await home.commit(Secret, secret, forgetful({ ...secret, data: { ...secret.data, ...data } }));
+    else await home.commit(Secret, secret, remark(forgetful({ ...secret, data: { ...secret.data, ...data } })));
   }
 
   /** What was learned of the hub is marked as such only while it says more than the bootstrap kubeconfig does. */

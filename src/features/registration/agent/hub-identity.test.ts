@@ -18,7 +18,7 @@ import {
 
 const now = new Date("2026-06-01T00:00:00Z");
 const hub = { name: "hub", server: "https://hub:6443", ca: { pem: "-----BEGIN CERTIFICATE-----\n" } };
-const target: HubTarget = { hub, clusterName: "c1", agentName: "abcde" };
+const target: HubTarget = { hub, clusterName: "c1", agentName: "abcde", askedWith: "mark" };
 const pair = generateKeyPair();
 const other = generateKeyPair();
 let certificate = "";
@@ -43,7 +43,7 @@ function refusing(): HubTarget {
   return {
     ...target,
     get refused() {
-      return certificate;
+      return { certificate, why: "the hub does not know its certificate any more", mayReturn: true };
     },
   };
 }

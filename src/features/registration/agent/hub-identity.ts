@@ -19,6 +19,9 @@ export const DataKey = {
 /** On the Secret: the mark of the bootstrap kubeconfig's authority at the time when the hub told us of a newer one. */
 export const LEARNED_ANNOTATION = "registration.capstan.dev/authority-learned-beyond";
 
+/** On the Secret: the mark of the bootstrap kubeconfig with which the cluster has asked last. */
+export const ASKED_ANNOTATION = "registration.capstan.dev/asked-with";
+
 /** What a cluster and its agent are called, on the hub and in the Secret. */
 export interface AgentNames {
   readonly clusterName: string;
@@ -29,8 +32,15 @@ export interface AgentNames {
 export interface HubTarget extends AgentNames {
   /** The hub as the bootstrap kubeconfig describes it. */
   readonly hub: KubeconfigCluster;
-  /** A certificate in PEM that the hub does not know any more, though it has not expired. */
-  readonly refused?: string;
+  /** Tells bootstrap kubeconfigs apart without repeating them. */
+  readonly askedWith: string;
+  /** A certificate in PEM that is of no use any more, though it has not expired. */
+  readonly refused?: {
+    readonly certificate: string;
+    readonly why: string;
+    /** Whether the hub may come to know it again. */
+    readonly mayReturn: boolean;
+  };
 }
 
 export interface HubIdentity {
@@ -112,7 +122,7 @@ export function hubIdentity(secret: Secret | undefined, target: HubTarget, now: 
   if (!hasItsKey) return { why: "its key is not the certificate's" };
   const notAfter = new Date(Math.min(...chain.map((each) => each.notAfter.getTime())));
   if (now >= notAfter) return { why: "its certificate has expired" };
-  if (certificate === target.refused) return { why: "the hub does not know its certificate any more" };
+  if (certificate === target.refused?.certificate) return { why: target.refused.why };
   return { agentName, certificate, key, notBefore: leaf.notBefore, notAfter };
 }
 
@@ -128,9 +138,16 @@ export function trustedHub(secret: Secret | undefined, hub: KubeconfigCluster): 
 
 /** Tells authorities apart without repeating them. */
 export function authorityMark({ ca }: KubeconfigCluster): string {
-  return createHash("sha256")
-    .update(JSON.stringify(ca ?? {}))
-    .digest("hex");
+  return markOf(JSON.stringify(ca ?? {}));
+}
+
+export function markOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Whether the cluster has asked with this bootstrap kubeconfig already. Who has noted nothing is not said to ask anew. */
+export function hasAskedWith(secret: Secret | undefined, { askedWith }: HubTarget): boolean {
+  return (secret?.metadata.annotations?.[ASKED_ANNOTATION] ?? askedWith) === askedWith;
 }
 
 /** Whether the Secret's kubeconfig trusts the hub in the same way. */

@@ -1,11 +1,14 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { CertificateSigningRequest } from "#api/certificates";
 import { ManagedCluster } from "#api/cluster";
+import { Lease } from "#api/coordination";
 import { ConfigMap, Secret } from "#api/core";
 import { createLogger } from "#lib/log";
 import { AGENT_SECRET, AgentStage, type AgentStageOptions } from "../../../../test/support/agent-stage.ts";
 
 const HOUR = 3_600_000;
+const LEARNED = "registration.capstan.dev/authority-learned-beyond";
+const ASKED = "registration.capstan.dev/asked-with";
 const REJOIN = "capstan rejoin --cluster-name c1 --context SPOKE --hub-context HUB";
 
 let stages: AgentStage[] = [];
@@ -294,7 +297,7 @@ describe("an authority of the hub that is renewed", () => {
     await stage.untilLater("a beat", 10_000, () => stage.beat() !== last);
     await stage.until("the way of others", () => stage.stored("kubeconfig") !== before);
     expect(stage.requests()).toHaveLength(1);
-    expect(stage.spoke.read(Secret, AGENT_SECRET)?.metadata.annotations ?? {}).toEqual({});
+    expect(stage.spoke.read(Secret, AGENT_SECRET)?.metadata.annotations).not.toHaveProperty([LEARNED]);
   });
 
   it("but does not vouch for the hub as it is now is not taken", async () => {
@@ -318,5 +321,47 @@ describe("an authority of the hub that is renewed", () => {
     stage.authority = stage.newAuthority("second");
     await stage.untilLater("words", 10_000, () => heard.said("is not whom the agent trusts"));
     expect(heard.said(REJOIN)).toBe(true);
+  });
+});
+
+describe("a cluster that was deleted on the hub", () => {
+  it("stays so, however often its agent is started, until somebody lets it join again", async () => {
+    const stage = newStage();
+    const stop = stage.start();
+    await stage.join();
+    stage.hub.drop(ManagedCluster, "c1");
+    await stop();
+    const again = stage.start();
+    await stage.settle();
+    expect(stage.hub.readAll(ManagedCluster)).toEqual([]);
+    expect(stage.requests()).toHaveLength(1);
+    await again();
+
+    const agent = stage.stored("agent-name");
+    stage.tokens.add("new-token");
+    stage.start({ bootstrapKubeconfig: stage.bootstrap({ token: "new-token" }) });
+    await stage.until("another request", () => stage.requests().length === 2);
+    expect(stage.asked(stage.requests().find(({ status }) => !status))).toContain(`:c1:${agent}`);
+    expect(stage.hub.readAll(ManagedCluster)).toHaveLength(1);
+    stage.hub.drop(Lease, "c1/managed-cluster-lease");
+    await stage.join();
+  });
+
+  it("has asked with what it was given while it belonged to the hub", async () => {
+    const stage = newStage();
+    const stop = stage.start();
+    await stage.join();
+    await stop();
+    stage.tokens.add("new-token");
+    const bootstrapKubeconfig = stage.bootstrap({ token: "new-token" });
+    const marked = () => stage.spoke.read(Secret, AGENT_SECRET)?.metadata.annotations?.[ASKED];
+    const before = marked();
+    const renewed = stage.start({ bootstrapKubeconfig });
+    await stage.until("a note", () => marked() !== before);
+    await renewed();
+    stage.hub.drop(ManagedCluster, "c1");
+    stage.start({ bootstrapKubeconfig });
+    await stage.settle();
+    expect(stage.hub.readAll(ManagedCluster)).toEqual([]);
   });
 });

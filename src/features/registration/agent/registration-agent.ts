@@ -34,10 +34,12 @@ import {
   HUB_SECRET,
   type HubIdentity,
   type HubTarget,
+  hasAskedWith,
   hubIdentity,
   identityKubeconfig,
   isUnusable,
   keptNames,
+  markOf,
   namesToKeep,
   trustedHub,
 } from "./hub-identity.ts";
@@ -109,6 +111,7 @@ const GREETING_TIMEOUT = 15_000;
 export async function runRegistrationAgent(options: RegistrationAgentOptions): Promise<void> {
   const { clock, log, signal, bootstrapKubeconfig } = options;
   const hub = bootstrapHub(bootstrapKubeconfig);
+  const askedWith = markOf(bootstrapKubeconfig);
   let agent: RegistrationAgent | undefined;
   let said: { text: string; at: number } | undefined;
   const say = (error: unknown) => {
@@ -121,7 +124,7 @@ export async function runRegistrationAgent(options: RegistrationAgentOptions): P
   try {
     for (let failures = 0; !signal.aborted; ) {
       try {
-        agent ??= new RegistrationAgent(options, { hub, ...(await namesOf(options)) });
+        agent ??= new RegistrationAgent(options, { hub, askedWith, ...(await namesOf(options)) });
         await agent.nextPhase();
         [failures, said] = [0, undefined];
       } catch (error) {
@@ -163,6 +166,8 @@ async function namesOf(options: RegistrationAgentOptions): Promise<AgentNames> {
 interface Way {
   readonly kubeconfig: string;
   readonly hub: Cluster;
+  /** Whether the hub shows us our own entry. */
+  readonly isListed: boolean;
 }
 
 class RegistrationAgent {
@@ -200,8 +205,14 @@ class RegistrationAgent {
     const hub = trustedHub(secret, this.#target.hub);
     if (!this.#hasStarted) onStart?.();
     this.#hasStarted = true;
-    if (isUnusable(identity)) await this.#bootstrap(hub, identity.why);
-    else await this.#work(identity, hub);
+    if (isUnusable(identity)) return this.#bootstrap(hub, identity.why);
+    const kubeconfig = identityKubeconfig(hub, identity);
+    const way = await this.#known(kubeconfig, identity);
+    if (way.isListed || hasAskedWith(secret, this.#target)) return this.#work(identity, way, hub);
+    // A cluster that is deleted on the hub stays so, until somebody lets it join again.
+    way.hub.client.close();
+    const why = "the hub has no such cluster any more, and it was told to join again";
+    this.#target = { ...this.#target, refused: { certificate: identity.certificate, why, mayReturn: false } };
   }
 
   /** Ends when all that was begun has ended. */
@@ -219,16 +230,14 @@ class RegistrationAgent {
     await this.#phase(way.hub, (end) => [
       this.#clusterEntry(way.hub, "bootstrap"),
       this.#certificate({ hub: way.hub, as: "bootstrap", found: end }),
-      ...(this.#target.refused === undefined ? [] : [this.#formerIdentity(hub, end)]),
+      ...(this.#target.refused?.mayReturn ? [this.#formerIdentity(hub, end)] : []),
     ]);
   }
 
-  async #work(identity: HubIdentity, trusted: KubeconfigCluster): Promise<void> {
+  async #work(identity: HubIdentity, { hub, kubeconfig }: Way, trusted: KubeconfigCluster): Promise<void> {
     const { spoke, claims, clock, log } = this.#options;
     const { clusterName } = this;
     const random = this.#random;
-    const kubeconfig = identityKubeconfig(trusted, identity);
-    const { hub } = await this.#known(kubeconfig, identity);
     const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
 
     const report = async (claim: Pick<Condition, "status" | "reason" | "message">) => {
@@ -269,6 +278,7 @@ class RegistrationAgent {
     const hub = await this.#options.connectHub(kubeconfig);
     try {
       await hub.client.get(ManagedCluster, this.clusterName, { timeout: GREETING_TIMEOUT });
+      return { kubeconfig, hub, isListed: true };
     } catch (error) {
       const { server } = this.#target.hub;
       const trouble = isUnknownCluster(error)
@@ -278,8 +288,8 @@ class RegistrationAgent {
         hub.client.close();
         throw isUnauthorized(error) ? new Refusal(trouble) : new Error(trouble);
       }
+      return { kubeconfig, hub, isListed: false };
     }
-    return { kubeconfig, hub };
   }
 
   /** The way of an identity: one that was tried already, or a new one. A certificate that the hub does not know is given up. */
@@ -309,7 +319,8 @@ class RegistrationAgent {
     this.#refusedSince ??= now;
     if (now < this.#refusedSince + REFUSAL_PATIENCE) return false;
     this.#refusedSince = undefined;
-    this.#target = { ...this.#target, refused: certificate };
+    const why = "the hub does not know its certificate any more";
+    this.#target = { ...this.#target, refused: { certificate, why, mayReturn: true } };
     return true;
   }
 
