@@ -158,7 +158,7 @@ describe("capstan hub", () => {
 
   it.each<[flags: string[], code: number, problem: string]>([
     [["--controllers", "knativ-serving"], 2, 'unknown controller "knativ-serving"; there are cluster-acceptance, '],
-    [["--controllers", "*,-knative"], 2, "knative-serving; see --help"],
+    [["--controllers", "*,-knative"], 2, "knative-serving, manifestwork-finished; see --help"],
     [
       ["--feature-gates", "ClusterProfiles=true"],
       2,
