@@ -241,7 +241,7 @@ export function chartRightsSuite(start: StartServer, helm: string): void {
       () => asHub.patch(Secret, `${SECRETS}/${SPOKE}`, { metadata: { labels: { by: "hub" } } }),
       () => asHub.create(ClusterRole, { metadata: { name: "more" }, rules: pods }),
       () => asHub.create(ClusterRoleBinding, { metadata: { name: "more" }, roleRef: admin, subjects }),
-      () => asHub.create(ConfigMap, { metadata: { name: "more", namespace: "default" } }),
+      () => asHub.patch(ConfigMap, "default/kube-root-ca.crt", { metadata: { labels: { by: "hub" } } }),
     ];
     for (const attempt of attempts) await expect(attempt()).rejects.toSatisfy(isForbidden);
   });
