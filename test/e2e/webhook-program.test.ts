@@ -15,12 +15,13 @@ import { hubCrds } from "#features/registration/hub";
 import { kubeconfigText } from "#kube";
 import { systemClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
-import { createCertificateAuthority, generateKeyPair, issueCertificate, parseCertificate } from "#lib/pki";
+import { createCertificateAuthority, parseCertificate } from "#lib/pki";
 import { refusalOf } from "../suites/admission.ts";
 import { build, type Running, run, start } from "../support/command.ts";
 import { untilEstablished } from "../support/definitions.ts";
 import { eventually } from "../support/eventually.ts";
 import { startEmbedded, type TestServer } from "../support/servers.ts";
+import { servingPair } from "../support/serving-pair.ts";
 
 const ca = createCertificateAuthority({ commonName: "authority", now: new Date() });
 const SERVICE = { namespace: "default", name: "webhook" };
@@ -45,21 +46,11 @@ afterAll(async () => {
 
 /** Puts a new pair into the folder as kubelets do, by one link; the answer is its serial number. */
 async function renewed(folder: string): Promise<string> {
-  const { publicKey, privateKey } = generateKeyPair();
-  const now = Date.now();
-  const certificate = issueCertificate({
-    ca,
-    subject: { commonName: "webhook" },
-    publicKey,
-    usages: ["digital signature", "server auth"],
-    ipAddresses: ["127.0.0.1"],
-    notBefore: new Date(now - 300_000),
-    notAfter: new Date(now + 3_600_000),
-  });
+  const { certificate, key } = servingPair(ca);
   const fresh = join(folder, `..${parseCertificate(certificate).serial}`);
   await mkdir(fresh, { recursive: true });
   await writeFile(join(fresh, "tls.crt"), certificate);
-  await writeFile(join(fresh, "tls.key"), privateKey, { mode: 0o600 });
+  await writeFile(join(fresh, "tls.key"), key, { mode: 0o600 });
   await symlink(fresh, join(folder, "..next"));
   await rename(join(folder, "..next"), join(folder, "..data"));
   for (const file of ["tls.crt", "tls.key"]) {

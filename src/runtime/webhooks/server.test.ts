@@ -5,29 +5,17 @@ import { connect, type TLSSocket, connect as tlsConnect } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AdmissionReview } from "#api/admission";
 import { silentLog } from "#lib/log";
-import { createCertificateAuthority, generateKeyPair, issueCertificate, parseCertificate } from "#lib/pki";
+import { createCertificateAuthority, parseCertificate } from "#lib/pki";
 import { eventually } from "../../../test/support/eventually.ts";
+import { servingPair } from "../../../test/support/serving-pair.ts";
 import { type AdmissionHandler, admissionReviews } from "./admission.ts";
 import { conversionReviews } from "./conversion.ts";
 import { badObject, consent, forbidden } from "./ruling.ts";
-import { type ServingPair, serveWebhooks, type WebhookServer } from "./server.ts";
+import { serveWebhooks, type WebhookServer } from "./server.ts";
 
 const ca = createCertificateAuthority({ commonName: "authority", now: new Date() });
 
-function pair(): ServingPair {
-  const { publicKey, privateKey } = generateKeyPair();
-  const now = Date.now();
-  const certificate = issueCertificate({
-    ca,
-    subject: { commonName: "webhook" },
-    publicKey,
-    usages: ["digital signature", "server auth"],
-    ipAddresses: ["127.0.0.1"],
-    notBefore: new Date(now - 300_000),
-    notAfter: new Date(now + 3_600_000),
-  });
-  return { certificate, key: privateKey };
-}
+const pair = () => servingPair(ca);
 
 let server: WebhookServer;
 afterEach(() => server?.close());

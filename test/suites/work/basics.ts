@@ -6,7 +6,7 @@ import type { DynamicObject } from "#api/meta";
 import { ManifestWork } from "#api/work";
 import { auditedSoFar } from "../../support/audit.ts";
 import { eventually } from "../../support/eventually.ts";
-import { CLUSTER, conditionOf, configMap, manifestOf, type WorkStage } from "./stage.ts";
+import { CLUSTER, conditionOf, configMap, gadgetDefinition, manifestOf, type WorkStage } from "./stage.ts";
 
 export function basicCases(stage: () => WorkStage): void {
   describe("a pod deployed from the hub", () => {
@@ -135,24 +135,7 @@ export function basicCases(stage: () => WorkStage): void {
         metadata: { name: "one", namespace, finalizers: [] },
         spec: { size: 1 },
       };
-      const definition: DynamicObject = {
-        apiVersion: "apiextensions.k8s.io/v1",
-        kind: "CustomResourceDefinition",
-        metadata: { name: `gadgets.${group}` },
-        spec: {
-          group,
-          scope: "Namespaced",
-          names: { kind: "Gadget", plural: "gadgets", singular: "gadget", listKind: "GadgetList" },
-          versions: [
-            {
-              name: "v1",
-              served: true,
-              storage: true,
-              schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
-            },
-          ],
-        },
-      };
+      const definition = gadgetDefinition(group);
       const place: DynamicObject = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } };
       const name = await stage().work([gadget, definition, place]);
       const work = await stage().untilReported(name, { applied: "True", available: "True" });

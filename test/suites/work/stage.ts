@@ -241,3 +241,25 @@ export function manifestOf({ status }: ManifestWork, ordinal = 0) {
 export function configMap(namespace: string, name: string, data: Record<string, string> = { k: "v" }): DynamicObject {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace }, data };
 }
+
+/** The definition of Gadgets, a kind without rules in a group of its own. */
+export function gadgetDefinition(group: string): DynamicObject {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `gadgets.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { kind: "Gadget", plural: "gadgets", singular: "gadget", listKind: "GadgetList" },
+      versions: [
+        {
+          name: "v1",
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+        },
+      ],
+    },
+  };
+}

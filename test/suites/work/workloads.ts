@@ -8,7 +8,7 @@ import { type DynamicObject, kind } from "#api/meta";
 import { ClusterRole } from "#api/rbac";
 import type { ConditionRule, FeedbackRule, ManifestConfig } from "#api/work";
 import { eventually } from "../../support/eventually.ts";
-import { conditionOf, configMap, manifestOf, type WorkStage } from "./stage.ts";
+import { conditionOf, configMap, gadgetDefinition, manifestOf, type WorkStage } from "./stage.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
@@ -98,21 +98,7 @@ export function workloadCases(stage: () => WorkStage): void {
       const namespace = await stage().namespace();
       const group = `${namespace}.example.com`;
       const Gadget = kind({ group, version: "v1", kind: "Gadget", plural: "gadgets", namespaced: true });
-      const definition = object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", `gadgets.${group}`, {
-        spec: {
-          group,
-          scope: "Namespaced",
-          names: { kind: "Gadget", plural: "gadgets", singular: "gadget", listKind: "GadgetList" },
-          versions: [
-            {
-              name: "v1",
-              served: true,
-              storage: true,
-              schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
-            },
-          ],
-        },
-      });
+      const definition = gadgetDefinition(group);
       const gadget = (size: number): DynamicObject => ({
         apiVersion: `${group}/v1`,
         kind: "Gadget",
