@@ -2,9 +2,9 @@
 import type { DynamicObject } from "#api/meta";
 import { ApiError, badRequest, expired, notFound } from "../errors.ts";
 import type { Resource } from "../resource.ts";
-import { Compacted, type Store } from "../store/index.ts";
+import { Compacted, type ListScope, type Store } from "../store/index.ts";
 import type { ListOptions } from "./options.ts";
-import { selectionOf } from "./selection.ts";
+import { keyOfOne, selectionOf } from "./selection.ts";
 import { type NamedTarget, type RegistryDependencies, storeKey, subjectOf, type Target } from "./target.ts";
 import { allShownBy, shownBy } from "./versions.ts";
 
@@ -38,7 +38,8 @@ export async function list(dependencies: RegistryDependencies, target: Target, o
   await revisionReached(dependencies, Math.max(options.resourceVersion ?? 0, from?.revision ?? 0));
 
   const revision = from ? (from.revision >= 0 ? from.revision : undefined) : exactRevision(options);
-  const found = listAt(store, resource, namespace, revision, from?.start);
+  const key = keyOfOne(target, selection);
+  const found = listAt(store, resource, { namespace, key, revision }, from?.start);
   const start = from ? firstAtOrAfter(found.items, from.start) : 0;
 
   // Versions that differ in more than their name may be selected by what only their own objects have.
@@ -71,13 +72,13 @@ function exactRevision({ match, limit, resourceVersion }: ListOptions): number |
 function listAt(
   store: Store,
   resource: Resource,
-  namespace: string | undefined,
-  revision: number | undefined,
+  { namespace, key, revision }: { [option in keyof ListScope]: ListScope[option] | undefined },
   start?: string,
 ) {
   try {
     return store.list(resource.storage, {
       ...(namespace !== undefined && { namespace }),
+      ...(key !== undefined && { key }),
       ...(revision !== undefined && { revision }),
     });
   } catch (error) {

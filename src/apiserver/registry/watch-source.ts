@@ -2,17 +2,24 @@
 import type { DynamicObject } from "#api/meta";
 import { internalError } from "../errors.ts";
 import type { Conversion, Resource } from "../resource.ts";
-import type { ListResult, Store, StoreEvent } from "../store/index.ts";
+import type { Interest, ListResult, ListScope, Store, StoreEvent } from "../store/index.ts";
 
 export interface WatchSource {
   /** Everything that happened until here has been told. */
   readonly revision: number;
   /** All there is; at once unless it has to be waited for. */
-  list(options: { namespace?: string }): ListResult | Promise<ListResult>;
+  list(options: ListScope): ListResult | Promise<ListResult>;
   /** What happens after a revision, in its order. Throws Compacted. The answer ends it; `failed` is the end, too. */
-  watch(since: number, onEvent: (event: StoreEvent) => void, failed: (error: unknown) => void): () => void;
+  watch(since: number, follower: Follower): () => void;
   /** An object of a list or an event as it is shown. */
   present(object: DynamicObject): DynamicObject;
+}
+
+export interface Follower {
+  onEvent(event: StoreEvent): void;
+  failed(error: unknown): void;
+  /** What it cares for at most. */
+  readonly interest: Interest | undefined;
 }
 
 export function watchSource(store: Store, resource: Resource): WatchSource {
@@ -23,7 +30,7 @@ export function watchSource(store: Store, resource: Resource): WatchSource {
       return store.revision;
     },
     list: (options) => store.list(storage, options),
-    watch: (since, onEvent) => store.watch(storage, since, onEvent),
+    watch: (since, { onEvent, interest }) => store.watch(storage, since, onEvent, interest),
     present: (object) => strategy.present(object),
   };
 }
@@ -49,12 +56,12 @@ class ConvertedSource implements WatchSource {
     return this.#isConverting ? this.#told : this.#store.revision;
   }
 
-  async list(options: { namespace?: string }): Promise<ListResult> {
+  async list(options: ListScope): Promise<ListResult> {
     const { items, revision } = this.#store.list(this.#storage, options);
     return { items: await this.#conversion.shown(items), revision };
   }
 
-  watch(since: number, onEvent: (event: StoreEvent) => void, failed: (error: unknown) => void): () => void {
+  watch(since: number, { onEvent, failed }: Follower): () => void {
     let isOver = false;
     const end = (error?: unknown) => {
       if (isOver) return;

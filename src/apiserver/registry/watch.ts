@@ -3,9 +3,9 @@ import { randomInt } from "node:crypto";
 import { apiVersionOf, type DynamicObject, type Status } from "#api/meta";
 import type { Clock } from "#lib/clock";
 import { ApiError, expired, field, internalError, invalid } from "../errors.ts";
-import { Compacted, type ListResult, type StoreEvent } from "../store/index.ts";
+import { Compacted, type Interest, type ListResult, type StoreEvent } from "../store/index.ts";
 import { booleanOf, integerOf, plainRevisionOf } from "./options.ts";
-import { type Selection, selectionOf } from "./selection.ts";
+import { keyOfOne, type Selection, selectionOf } from "./selection.ts";
 import type { RegistryDependencies, Target } from "./target.ts";
 import { type WatchSource, watchSource } from "./watch-source.ts";
 
@@ -114,7 +114,9 @@ class Stream {
       return;
     }
     const { namespace } = this.#target;
-    const state = this.#source.list(namespace === undefined ? {} : { namespace });
+    const key = keyOfOne(this.#target, this.#selection);
+    const scope = { ...(namespace !== undefined && { namespace }), ...(key !== undefined && { key }) };
+    const state = this.#source.list(scope);
     if (state instanceof Promise) {
       state.then(
         (listed) => this.#begin(listed, options),
@@ -131,11 +133,11 @@ class Stream {
 
   #follow(since: number, options: WatchOptions): void {
     try {
-      this.#unwatch = this.#source.watch(
-        since,
-        (event) => this.#onEvent(event),
-        (error) => this.#fail(error),
-      );
+      this.#unwatch = this.#source.watch(since, {
+        onEvent: (event) => this.#onEvent(event),
+        failed: (error) => this.#fail(error),
+        interest: interestOf(this.#target, this.#selection),
+      });
     } catch (error) {
       if (!(error instanceof Compacted)) throw error;
       this.#fail(expired(`too old resource version: ${since} (${error.oldest})`));
@@ -220,6 +222,13 @@ class Stream {
     this.stop();
     this.#sink.end();
   }
+}
+
+/** What the stream cares for at most, the narrowest first. */
+function interestOf(target: Target, selection: Selection): Interest | undefined {
+  const key = keyOfOne(target, selection);
+  if (key !== undefined) return { key };
+  return target.namespace === undefined ? selection.label : { namespace: target.namespace };
 }
 
 function withVersion(object: DynamicObject, resourceVersion: string | undefined): DynamicObject {

@@ -8,4 +8,13 @@ export type { HistoryLimits } from "./history.ts";
 export { holderOfDirectory, lockDirectory } from "./lock.ts";
 export { openStore, type StoreOptions } from "./open.ts";
 export { passingBytes, storedBytes } from "./stored-bytes.ts";
-export { Compacted, type Durability, type ListResult, type Store, type Stored, type StoreEvent } from "./types.ts";
+export {
+  Compacted,
+  type Durability,
+  type Interest,
+  type ListResult,
+  type ListScope,
+  type Store,
+  type Stored,
+  type StoreEvent,
+} from "./types.ts";

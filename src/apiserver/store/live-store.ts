@@ -4,7 +4,7 @@ import type { Journal } from "./journal.ts";
 import { Listeners } from "./listeners.ts";
 import { lineOf } from "./record.ts";
 import { eventOf, type State } from "./state.ts";
-import type { ListResult, Store, Stored, StoreEvent } from "./types.ts";
+import type { Interest, ListResult, ListScope, Store, Stored, StoreEvent } from "./types.ts";
 
 /** A batch is closed at about this many bytes, so that one flush stays a short piece of work. */
 const LARGEST_BATCH = 4 * 1024 * 1024;
@@ -82,7 +82,7 @@ export class LiveStore implements Store {
     return pending ? outcomeOf(pending) : this.#state.get(resource, key);
   }
 
-  list(resource: string, options?: { namespace?: string; revision?: number }): ListResult {
+  list(resource: string, options?: ListScope): ListResult {
     return this.#state.list(resource, options);
   }
 
@@ -102,8 +102,9 @@ export class LiveStore implements Store {
     }
   }
 
-  watch(resource: string, since: number, onEvent: (event: StoreEvent) => void): () => void {
-    return this.#listeners.watch(resource, since, this.#state.history.since(resource, since), onEvent);
+  watch(resource: string, since: number, onEvent: (event: StoreEvent) => void, interest?: Interest): () => void {
+    const missed = this.#state.history.since(resource, since);
+    return this.#listeners.watch(resource, { cursor: since, missed, onEvent, interest });
   }
 
   subscribe(onEvent: (event: StoreEvent) => void): () => void {

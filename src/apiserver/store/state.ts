@@ -2,7 +2,7 @@ import type { Clock } from "#lib/clock";
 import { StoreError } from "./errors.ts";
 import { History, type HistoryLimits } from "./history.ts";
 import { compare, KeyOrder } from "./key-order.ts";
-import type { ListResult, Stored, StoreEvent } from "./types.ts";
+import type { ListResult, ListScope, Stored, StoreEvent } from "./types.ts";
 
 /** The objects of one resource at one moment, held apart from what happens afterwards. */
 export interface Capture {
@@ -67,7 +67,11 @@ export class State {
     this.history.append(event, at);
   }
 
-  list(resource: string, { namespace, revision }: { namespace?: string; revision?: number } = {}): ListResult {
+  list(resource: string, { namespace, key, revision }: ListScope = {}): ListResult {
+    if (key !== undefined && (revision === undefined || revision === this.#revision)) {
+      const found = this.get(resource, key);
+      return { items: found ? [found] : [], revision: this.#revision };
+    }
     const prefix = namespace ? `${namespace}/` : undefined;
     if (revision === undefined || revision === this.#revision) {
       return { items: this.#current(resource, prefix), revision: this.#revision };

@@ -144,6 +144,8 @@ describe.each(["memory", "os", "sync"] satisfies Durability[])("a store with dur
     expect(names(store.list("pods", { revision: then.revision, namespace: "b" }).items)).toEqual([]);
     expect(store.list("pods", { revision: 1 }).items).toEqual([]);
     expect(() => store.list("pods", { revision: 99 })).toThrow("has not happened yet");
+    expect(names(store.list("pods", { key: "b/q" }).items)).toEqual(["b/q"]);
+    expect(store.list("pods", { key: "a/y" }).items).toEqual([]);
   });
 
   it("tells a watch what it missed and what follows, of its resource only", async () => {
@@ -160,6 +162,30 @@ describe.each(["memory", "os", "sync"] satisfies Durability[])("a store with dur
     expect(told(events)).toEqual(["MODIFIED a/x 3", "DELETED a/x 5", "ADDED a/x 6"]);
     expect(events.map(({ previous }) => previous?.data)).toEqual([1, 2, undefined]);
     expect(events[1]?.object).toMatchObject({ data: 2, metadata: { resourceVersion: "5" } });
+  });
+
+  it.each([
+    ["one object", { key: "a/x" }, ["ADDED a/x 2", "MODIFIED a/x 6", "DELETED a/x 7"]],
+    ["one namespace", { namespace: "a" }, ["ADDED a/x 2", "ADDED a/xy 3", "MODIFIED a/x 6", "DELETED a/x 7"]],
+    // What loses the label is told too: whoever saw it has to know that it is gone.
+    ["one label", { label: "set", value: "one" }, ["ADDED a/x 2", "ADDED b/x 5", "MODIFIED a/x 6"]],
+  ])("tells a watch that cares for %s of nothing else", async (_, interest, expected) => {
+    const labelled = (key: string, set?: string) =>
+      store.write("pods", key, () => ({ ...pod(key), metadata: { name: key, ...(set && { labels: { set } }) } }));
+    const [events, late]: StoreEvent[][] = [[], []];
+    const end = store.watch("pods", 1, (event) => events.push(event), interest);
+    await labelled("a/x", "one");
+    await labelled("a/xy", "two");
+    await labelled("c/x");
+    await labelled("b/x", "one");
+    await labelled("a/x", "two");
+    await remove(store, "a/x");
+    expect(told(events)).toEqual(expected);
+    end();
+    const endLate = store.watch("pods", store.revision, (event) => late.push(event), interest);
+    endLate();
+    await labelled("a/x", "one");
+    expect([told(events), late]).toEqual([expected, []]);
   });
 
   it("keeps a watch from the future silent until then", async () => {

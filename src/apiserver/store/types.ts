@@ -15,6 +15,23 @@ export interface StoreEvent {
   readonly previous?: Stored;
 }
 
+/**
+ * What somebody who watches may care for at most; everything of the resource unless told. It saves looking at what is
+ * none of one's business: a change of one object among thousands goes to those few who asked for it.
+ */
+export type Interest =
+  | { readonly key: string }
+  | { readonly namespace: string }
+  /** Objects that have a label with this value, or had it until now. */
+  | { readonly label: string; readonly value: string };
+
+export interface ListScope {
+  readonly namespace?: string;
+  /** Of one object, if there is no need to see others. */
+  readonly key?: string;
+  readonly revision?: number;
+}
+
 export interface ListResult {
   readonly items: Stored[];
   readonly revision: number;
@@ -39,7 +56,7 @@ export interface Store {
    * In order of key. With `revision`, the state as it was then; throws Compacted when that is forgotten and
    * StoreError when it has not happened yet.
    */
-  list(resource: string, options?: { namespace?: string; revision?: number }): ListResult;
+  list(resource: string, options?: ListScope): ListResult;
   /** Resources that hold at least one object, in order of name. */
   resources(): string[];
   /**
@@ -56,9 +73,10 @@ export interface Store {
   ): Promise<Stored | undefined>;
   /**
    * Events of one resource after `since`, then all that follow, in order and once each. Throws Compacted.
-   * What has already happened is delivered before this returns. The answer ends it.
+   * What has already happened is delivered before this returns. With an interest, other events may be left out,
+   * but need not be. The answer ends it.
    */
-  watch(resource: string, since: number, onEvent: (event: StoreEvent) => void): () => void;
+  watch(resource: string, since: number, onEvent: (event: StoreEvent) => void, interest?: Interest): () => void;
   /** Every event of the cluster from now on. The answer ends it. */
   subscribe(onEvent: (event: StoreEvent) => void): () => void;
   /** Called with the new revision after every durable batch; used for waits on a future revision. */
