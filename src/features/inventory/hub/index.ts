@@ -12,11 +12,15 @@ export interface InventoryHubOptions {
   recorder?: Pick<EventRecorder, "tell">;
 }
 
+/** Profiles have nothing to do with each other: none waits for the one before. */
+const CONCURRENCY = 8;
+
 /** All controllers of the inventory on the hub, in the order in which a joined cluster meets them. */
 export function inventoryHubControllers({ hub, clock, recorder }: InventoryHubOptions): Controller[] {
-  return [
+  const controllers: Controller[] = [
     profileLifecycleController({ hub }),
     profileStatusController({ hub, clock, ...(recorder && { recorder }) }),
     profileAccessController({ hub }),
   ];
+  return controllers.map((controller) => ({ concurrency: CONCURRENCY, ...controller }));
 }

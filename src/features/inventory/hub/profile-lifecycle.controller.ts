@@ -1,7 +1,7 @@
 /**
  * Keeps one ClusterProfile for every cluster of every set that a namespace is bound to.
  *
- * Key     namespace
+ * Key     ClusterProfile key, whose name is that of the cluster
  * Reads   Namespace, ManagedClusterSetBinding, ManagedClusterSet, ManagedCluster, ClusterProfile
  * Writes  ClusterProfile: creates and deletes those of this manager
  * Twin    ocm:pkg/registration/hub/clusterprofile/lifecycle_controller.go
@@ -16,11 +16,12 @@ import {
 } from "#api/cluster";
 import { Namespace } from "#api/core";
 import { ClusterProfile, ProfileLabel } from "#api/inventory";
+import { keyOf, splitKey } from "#api/meta";
 import type { Draft } from "#kube";
 import { isTrue } from "#lib/conditions";
-import { describe, isDeleting } from "#lib/meta";
+import { isDeleting } from "#lib/meta";
 import { type LabelMatcher, labelSelector, SelectorError } from "#lib/selectors";
-import { type Cluster, type Controller, done, forEach, Terminal } from "#runtime";
+import { type Cluster, type Controller, done, predicates } from "#runtime";
 import { MANAGER } from "./manager.ts";
 
 export function profileLifecycleController({ hub }: { hub: Cluster }): Controller {
@@ -36,51 +37,66 @@ export function profileLifecycleController({ hub }: { hub: Cluster }): Controlle
   return {
     name: "cluster-profile-lifecycle",
     triggers: [
-      bindings.keyedBy(namespaceOf),
-      // The sets count their members in their status, so a cluster that comes, goes or moves shows here.
-      sets.keyedBy((set) => namespacesBoundTo(set.metadata.name)),
-      clusters.keyedBy(namespacesThatMayShow),
-      profiles.keyedBy(namespaceOf),
-      namespaces.keyedBy(({ metadata }) => (bindingsIn.at(metadata.name).length > 0 ? metadata.name : undefined)),
+      clusters.keyedBy(profilesThatMayShow, { when: membershipChanged }),
+      profiles.keyedBy(keyOf, { when: predicates.labelsChanged }),
+      bindings.keyedBy(({ metadata }) => allIn(metadata.namespace ?? ""), { when: bindingChanged }),
+      sets.keyedBy((set) => namespacesBoundTo(set.metadata.name).flatMap(allIn), {
+        when: predicates.generationChanged,
+      }),
+      namespaces.keyedBy(({ metadata }) => (bindingsIn.at(metadata.name).length > 0 ? allIn(metadata.name) : []), {
+        when: namespaceChanged,
+      }),
     ],
 
-    async reconcile(namespace) {
+    async reconcile(key) {
+      const { namespace = "", name } = splitKey(key);
       const home = namespaces.get(namespace);
       if (!home || isDeleting(home)) return done;
 
-      const bound = bindingsIn.at(namespace).filter(isBound);
-      const wished = membersOf(clusters.list(), bound.flatMap(matcherOf));
-      const ours = profilesIn.at(namespace).filter(isOurs);
-
-      await forEach(
-        ours.filter(({ metadata }) => !wished.has(metadata.name)),
-        (profile) => hub.remove(ClusterProfile, profile),
-      );
-      await forEach(
-        [...wished].filter((name) => !profiles.get(`${namespace}/${name}`)),
-        (name) => hub.commit(ClusterProfile, undefined, newProfile(namespace, name)),
-      );
+      const profile = profiles.get(key);
+      const wished = isWished(namespace, clusters.get(name));
+      if (wished === true && !profile) await hub.commit(ClusterProfile, undefined, newProfile(namespace, name));
+      if (wished === false && profile && isOurs(profile)) await hub.remove(ClusterProfile, profile);
       return done;
     },
   };
 
-  /** A selector that cannot be understood selects nobody knows what: better keep the profiles as they are. */
-  function matcherOf(binding: ManagedClusterSetBinding): LabelMatcher[] {
-    const set = sets.get(binding.spec?.clusterSet ?? "");
-    const matcher = set && setMatcher(set);
-    if (set && !matcher) throw new Terminal(`${describe(set)} has a selector that cannot be understood; correct it`);
-    return matcher ? [matcher] : [];
+  /** Undefined where nobody can say: a selector that cannot be understood leaves profiles as they are. */
+  function isWished(namespace: string, cluster: ManagedCluster | undefined): boolean | undefined {
+    if (!cluster || isDeleting(cluster)) return false;
+    const bound = bindingsIn.at(namespace).filter(isBound);
+    const holding = bound.flatMap(({ spec }) => sets.get(spec?.clusterSet ?? "") ?? []).map(setMatcher);
+    if (holding.some((set) => set?.matches(cluster.metadata.labels))) return true;
+    return holding.includes(undefined) ? undefined : false;
   }
 
   function namespacesBoundTo(set: string): string[] {
     return bindingsTo.at(set).flatMap((binding) => namespaceOf(binding) ?? []);
   }
 
-  function namespacesThatMayShow({ metadata }: ManagedCluster): string[] {
-    const holding = sets.list().filter((set) => setMatcher(set)?.matches(metadata.labels));
-    return holding.flatMap((set) => namespacesBoundTo(set.metadata.name));
+  /** Of a cluster: in each namespace that is bound to anything. */
+  function profilesThatMayShow({ metadata }: ManagedCluster): string[] {
+    return [...new Set(bindings.list().flatMap((binding) => namespaceOf(binding) ?? []))].map(
+      (namespace) => `${namespace}/${metadata.name}`,
+    );
+  }
+
+  /** All that a namespace shows, or may show. */
+  function allIn(namespace: string): string[] {
+    const names = [...clusters.list(), ...profilesIn.at(namespace)].map(({ metadata }) => metadata.name);
+    return [...new Set(names)].map((name) => `${namespace}/${name}`);
   }
 }
+
+const membershipChanged = predicates.changed<ManagedCluster>(({ metadata }) => [
+  metadata.labels ?? {},
+  metadata.deletionTimestamp !== undefined,
+]);
+const namespaceChanged = predicates.changed<Namespace>(isDeleting);
+const bindingChanged = predicates.changed<ManagedClusterSetBinding>((binding) => [
+  binding.spec?.clusterSet ?? "",
+  isBound(binding),
+]);
 
 /** Chooses the clusters of a set; undefined if its selector cannot be understood. */
 function setMatcher(set: ManagedClusterSet): LabelMatcher | undefined {
@@ -90,13 +106,6 @@ function setMatcher(set: ManagedClusterSet): LabelMatcher | undefined {
     if (error instanceof SelectorError) return undefined;
     throw error;
   }
-}
-
-/** The names of the clusters that any of the sets holds and that are not on their way out. */
-function membersOf(clusters: readonly ManagedCluster[], sets: readonly LabelMatcher[]): Set<string> {
-  const staying = clusters.filter((cluster) => !isDeleting(cluster));
-  const held = staying.filter(({ metadata }) => sets.some((set) => set.matches(metadata.labels)));
-  return new Set(held.map(({ metadata }) => metadata.name));
 }
 
 /** The profile as it is born; its status follows from what the cluster reports. */

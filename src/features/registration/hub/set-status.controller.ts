@@ -11,7 +11,7 @@ import { ClusterLabel, ClusterSetCondition, ManagedCluster, ManagedClusterSet } 
 import type { Clock } from "#lib/clock";
 import { setCondition } from "#lib/conditions";
 import { isDeleting } from "#lib/meta";
-import { type Cluster, type Controller, done } from "#runtime";
+import { type Cluster, type Controller, done, predicates } from "#runtime";
 import { Reason } from "../reasons.ts";
 import { membersOf } from "./set-members.ts";
 
@@ -22,7 +22,10 @@ export function setStatusController({ hub, clock }: { hub: Cluster; clock: Clock
 
   return {
     name: "cluster-set-status",
-    triggers: [sets.keyedBy((set) => set.metadata.name), clusters.keyedBy(setsThatMayHold)],
+    triggers: [
+      sets.keyedBy((set) => set.metadata.name),
+      clusters.keyedBy(setsThatMayHold, { when: predicates.labelsChanged }),
+    ],
 
     async reconcile(name) {
       const set = sets.get(name);
