@@ -1,7 +1,7 @@
 import { type Kind, type KubeObject, keyOf } from "#api/meta";
 import { type Client, isNotFound } from "#kube";
 import { isDeleting } from "#lib/meta";
-import { commit } from "./commit.ts";
+import { gatheredCommits } from "./gathered-commits.ts";
 import { type CacheSource, sharedCache } from "./shared-cache.ts";
 import type { Cache, CacheScope, Cluster } from "./types.ts";
 
@@ -26,7 +26,7 @@ export function createCluster(options: {
       caches.set(id, cache);
       return cache;
     },
-    commit: (kind, before, after, settings) => commit(client, kind, before, after, settings),
+    commit: gatheredCommits(client),
     async remove(kind, object) {
       if (isDeleting(object)) return;
       const { uid } = object.metadata;

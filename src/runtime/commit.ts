@@ -31,6 +31,12 @@ export async function commit<T extends KubeObject>(
   return current;
 }
 
+/** Whether there is anything to write. Throws where the two are not the same object. */
+export function hasChanges<T extends KubeObject>(kind: Kind<T>, before: T, after: T | Draft<T>): boolean {
+  sameKey(kind, before, after);
+  return mergeDiff(writable(before), writable(after)) !== undefined || statusDiff(before, after) !== undefined;
+}
+
 async function create<T extends KubeObject>(
   client: Client,
   kind: Kind<T>,

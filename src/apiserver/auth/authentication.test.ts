@@ -12,7 +12,6 @@ import {
 } from "#lib/pki";
 import type { Store } from "../store/types.ts";
 import { createAuthenticator } from "./authentication.ts";
-import { BoundedCache } from "./bounded-cache.ts";
 import { MemoryReader } from "./memory-reader.ts";
 import { type ObjectReader, Stored } from "./object-reader.ts";
 import { type BoundObject, issueServiceAccountToken } from "./service-account-tokens.ts";
@@ -411,18 +410,5 @@ describe("TokenRequest", () => {
     const body = { apiVersion: "v1", kind: "TokenRequest", metadata: { name: "" }, spec };
     const request = { reader: given.reader, key, issuer: ISSUER, audiences: [ISSUER], body, now: new Date(START) };
     expect(() => tokenRequest({ ...request, serviceAccount: other })).toThrow(/different serviceaccount/);
-  });
-});
-
-describe("what is remembered", () => {
-  it("is bounded, and what was used last stays", () => {
-    const cache = new BoundedCache<number>(2);
-    cache.set("a", 1);
-    cache.set("b", 2);
-    cache.get("a");
-    cache.set("c", 3);
-    expect(cache.size).toBe(2);
-    expect(cache.get("b")).toBeUndefined();
-    expect(cache.get("a")).toBe(1);
   });
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
+import { BoundedCache } from "#lib/bounded-cache";
 import { parseCertificates, verifyClientCertificate } from "#lib/pki";
 import type { UserInfo } from "../resource.ts";
-import { BoundedCache } from "./bounded-cache.ts";
 import { authenticated, Extra } from "./users.ts";
 
 /** As many clients as are likely to be connected; a check that is not remembered costs half a millisecond. */

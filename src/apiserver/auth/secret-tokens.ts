@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { DynamicObject } from "#api/meta";
+import { BoundedCache } from "#lib/bounded-cache";
 import { isObject } from "#lib/json";
 import { type Claims, signToken, type TokenKey, type TokenSigningKey, verifyToken } from "#lib/pki";
-import { BoundedCache } from "./bounded-cache.ts";
 import { type ObjectReader, Stored } from "./object-reader.ts";
 import type { ObjectIdentity, TokenVerdict } from "./service-account-tokens.ts";
 import { authenticated, serviceAccountGroups, serviceAccountName } from "./users.ts";

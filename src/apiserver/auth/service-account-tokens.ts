@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { DynamicObject } from "#api/meta";
+import { BoundedCache } from "#lib/bounded-cache";
 import { isObject } from "#lib/json";
 import { type Claims, signToken, type TokenKey, type TokenSigningKey, verifyToken } from "#lib/pki";
 import type { UserInfo } from "../resource.ts";
-import { BoundedCache } from "./bounded-cache.ts";
 import { type ObjectReader, Stored } from "./object-reader.ts";
 import { authenticated, Extra, serviceAccountGroups, serviceAccountName } from "./users.ts";
 

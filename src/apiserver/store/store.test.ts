@@ -172,7 +172,8 @@ describe.each(["memory", "os", "sync"] satisfies Durability[])("a store with dur
   ])("tells a watch that cares for %s of nothing else", async (_, interest, expected) => {
     const labelled = (key: string, set?: string) =>
       store.write("pods", key, () => ({ ...pod(key), metadata: { name: key, ...(set && { labels: { set } }) } }));
-    const [events, late]: StoreEvent[][] = [[], []];
+    const events: StoreEvent[] = [];
+    const late: StoreEvent[] = [];
     const end = store.watch("pods", 1, (event) => events.push(event), interest);
     await labelled("a/x", "one");
     await labelled("a/xy", "two");

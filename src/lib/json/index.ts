@@ -4,4 +4,5 @@
  */
 export { clone } from "./clone.ts";
 export { equal } from "./equal.ts";
+export { CONTRADICTION, merged } from "./merged.ts";
 export { isObject, type Json, type JsonObject, parseJson, stringifyJson } from "./text.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clone, equal, parseJson, stringifyJson } from "./index.ts";
+import { CONTRADICTION, clone, equal, merged, parseJson, stringifyJson } from "./index.ts";
 
 describe("numbers", () => {
   it("keeps integers beyond 2^53 exact, because a CR may hold an int64", () => {
@@ -40,5 +40,43 @@ describe("equal", () => {
     [[], {}, false],
   ])("%o and %o: %s", (a, b, same) => {
     expect(equal(a, b)).toBe(same);
+  });
+});
+
+describe("two changes of one value", () => {
+  const conditions = (...types: string[]) => types.map((type) => ({ type, status: "True" }));
+  it.each<[string, unknown, unknown, unknown, unknown]>([
+    ["of different fields are both made", { a: 1, b: 1 }, { a: 2, b: 1 }, { a: 1, b: 2 }, { a: 2, b: 2 }],
+    ["may take away and add", { a: 1, b: 1 }, { b: 1 }, { a: 1, b: 1, c: 1 }, { b: 1, c: 1 }],
+    ["that are the same are one", { a: 1 }, { a: 2 }, { a: 2 }, { a: 2 }],
+    ["of one field contradict each other", { a: 1 }, { a: 2 }, { a: 3 }, CONTRADICTION],
+    ["contradict each other where one takes away what the other changes", { a: 1 }, {}, { a: 2 }, CONTRADICTION],
+    ["of a list of texts are both made", ["x", "y"], ["x", "y", "z"], ["y", "w"], ["y", "z", "w"]],
+    [
+      "of a list of conditions are both made",
+      conditions("A"),
+      conditions("A", "B"),
+      conditions("A", "C"),
+      conditions("A", "B", "C"),
+    ],
+    ["of one condition contradict each other", [], conditions("A"), [{ type: "A", status: "False" }], CONTRADICTION],
+    ["of any other list contradict each other", [1], [1, 2], [1, 3], CONTRADICTION],
+    [
+      "where items cannot be told apart contradict each other",
+      [],
+      conditions("A", "A"),
+      conditions("B"),
+      CONTRADICTION,
+    ],
+    [
+      "deep inside are found",
+      { a: { b: { c: 1 } } },
+      { a: { b: { c: 2 } } },
+      { a: { b: { c: 1, d: 1 } } },
+      { a: { b: { c: 2, d: 1 } } },
+    ],
+    ["may both bring a list", {}, { f: ["a"] }, { f: ["b"] }, { f: ["a", "b"] }],
+  ])("%s", (_, base, one, other, expected) => {
+    expect(merged(base, one, other)).toEqual(expected);
   });
 });

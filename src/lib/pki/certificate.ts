@@ -3,7 +3,7 @@ import { DerReader, onlyElement, readBytes, readOid, readSmallInteger, readTime 
 import { contextTag, Tag } from "./der-writer.ts";
 import { PkiError } from "./error.ts";
 import { type Extensions, readExtensions } from "./extensions.ts";
-import { readPublicKey } from "./keys.ts";
+import { checkPublicKeyInfo, readPublicKey } from "./keys.ts";
 import { readName, type Subject } from "./name.ts";
 import { firstBlock, pemBlocks } from "./pem.ts";
 
@@ -16,7 +16,10 @@ export interface Certificate extends Extensions {
   readonly subject: Subject;
   readonly notBefore: Date;
   readonly notAfter: Date;
+  /** Read when it is asked for first, which most never do: that takes longer than all the rest. Throws PkiError. */
   readonly publicKey: KeyObject;
+  /** The same as PKIX DER. */
+  readonly publicKeyInfo: Buffer;
   /** The part that is signed, with what and how. */
   readonly signed: Signed;
 }
@@ -51,12 +54,14 @@ export function parseCertificate(input: string | Buffer): Certificate {
   const notAfter = readTime(validity.next("validity"), "validity");
   validity.end("validity");
   const subject = readName(fields.next("subject", Tag.sequence).raw, "subject");
-  const publicKey = readPublicKey(fields.next("public key", Tag.sequence).raw);
+  const publicKeyInfo = fields.next("public key", Tag.sequence).raw;
+  checkPublicKeyInfo(publicKeyInfo);
   fields.optional("issuer identifier", contextTag(1, false));
   fields.optional("subject identifier", contextTag(2, false));
   const extensions = readExtensions(fields.optional("extensions", contextTag(3, true))?.content);
   fields.end("certificate body");
 
+  let publicKey: KeyObject | undefined;
   return {
     der,
     serial,
@@ -64,7 +69,11 @@ export function parseCertificate(input: string | Buffer): Certificate {
     subject,
     notBefore,
     notAfter,
-    publicKey,
+    publicKeyInfo,
+    get publicKey() {
+      publicKey ??= readPublicKey(publicKeyInfo);
+      return publicKey;
+    },
     ...extensions,
     signed: { data: body.raw, algorithm, signature },
   };

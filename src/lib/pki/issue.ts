@@ -127,7 +127,7 @@ function signerOf(ca: CertificateAuthority): Signer {
   const known = signers.get(ca);
   if (known) return known;
   const certificate = parseCertificate(ca.certificate);
-  const identifier = certificate.subjectKeyIdentifier ?? keyIdentifier(publicKeyDer(certificate.publicKey));
+  const identifier = certificate.subjectKeyIdentifier ?? keyIdentifier(certificate.publicKeyInfo);
   const signer = { certificate, privateKey: readPrivateKey(ca.key), identifier };
   signers.set(ca, signer);
   return signer;

@@ -143,8 +143,8 @@ function checkKind(key: KeyObject): void {
   throw new PkiError(`key: ${type ?? "its kind"} of this size or curve is not supported`);
 }
 
-/** Looks at the algorithm before anything else does: explicit curve parameters are a way to burn time. */
-function readPublicKeyInfo(der: Buffer): KeyObject {
+/** Looks at the algorithm before anything else does: explicit curve parameters are a way to burn time. Throws PkiError. */
+export function checkPublicKeyInfo(der: Buffer): void {
   const info = new DerReader(onlyElement(der, "public key", Tag.sequence).content);
   const algorithm = info.enter("public key algorithm", Tag.sequence);
   const name = readOid(algorithm.next("public key algorithm", Tag.oid), "public key algorithm");
@@ -154,6 +154,10 @@ function readPublicKeyInfo(der: Buffer): KeyObject {
   } else if (name !== RSA_ENCRYPTION && name !== ED25519) {
     throw new PkiError(`public key: algorithm ${name} is not supported`);
   }
+}
+
+function readPublicKeyInfo(der: Buffer): KeyObject {
+  checkPublicKeyInfo(der);
   try {
     const key = createPublicKey({ key: der, format: "der", type: "spki" });
     checkKind(key);

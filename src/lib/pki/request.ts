@@ -1,4 +1,5 @@
 import type { KeyObject } from "node:crypto";
+import { BoundedCache } from "#lib/bounded-cache";
 import { readAlgorithm } from "./certificate.ts";
 import { DerReader, onlyElement, readBytes, readOid, readSmallInteger } from "./der-reader.ts";
 import { bitString, contextTag, element, integer, oid, sequence, set, Tag } from "./der-writer.ts";
@@ -44,8 +45,20 @@ export function createCertificateRequest(draft: RequestDraft): string {
   return pem(LABEL, sequence(body, signatureAlgorithm(key), bitString(sign(body, key))));
 }
 
+/** Whoever handles a request reads it several times within moments, and to check a signature is costly. */
+const REMEMBERED = 256;
+const read = new BoundedCache<CertificateRequest>(REMEMBERED);
+
 /** Reads a PKCS#10 request and checks that its own key signed it. Throws PkiError. */
 export function parseCertificateRequest(text: string): CertificateRequest {
+  const known = read.get(text);
+  if (known) return known;
+  const request = parsed(text);
+  read.set(text, request);
+  return request;
+}
+
+function parsed(text: string): CertificateRequest {
   const what = "certificate request";
   const whole = new DerReader(onlyElement(firstBlock(text, LABEL), what, Tag.sequence).content);
   const body = whole.next(what, Tag.sequence);

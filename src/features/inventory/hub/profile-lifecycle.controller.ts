@@ -54,8 +54,9 @@ export function profileLifecycleController({ hub }: { hub: Cluster }): Controlle
       if (!home || isDeleting(home)) return done;
 
       const profile = profiles.get(key);
-      const wished = isWished(namespace, clusters.get(name));
-      if (wished === true && !profile) await hub.commit(ClusterProfile, undefined, newProfile(namespace, name));
+      const cluster = clusters.get(name);
+      const wished = isWished(namespace, cluster);
+      if (wished && cluster && !profile) await hub.commit(ClusterProfile, undefined, newProfile(namespace, cluster));
       if (wished === false && profile && isOurs(profile)) await hub.remove(ClusterProfile, profile);
       return done;
     },
@@ -109,14 +110,18 @@ function setMatcher(set: ManagedClusterSet): LabelMatcher | undefined {
 }
 
 /** The profile as it is born; its status follows from what the cluster reports. */
-function newProfile(namespace: string, cluster: string): Draft<ClusterProfile> {
+function newProfile(namespace: string, { metadata: { name, labels } }: ManagedCluster): Draft<ClusterProfile> {
   return {
     metadata: {
-      name: cluster,
+      name,
       namespace,
-      labels: { [ProfileLabel.manager]: MANAGER, [ClusterLabel.name]: cluster },
+      labels: {
+        [ProfileLabel.manager]: MANAGER,
+        [ProfileLabel.set]: labels?.[ClusterLabel.set] ?? "",
+        [ClusterLabel.name]: name,
+      },
     },
-    spec: { displayName: cluster, clusterManager: { name: MANAGER } },
+    spec: { displayName: name, clusterManager: { name: MANAGER } },
   };
 }
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { AgentIdentity } from "#api/cluster";
 import type { Secret } from "#api/core";
 import { type KubeconfigCluster, KubeconfigError, kubeconfigText, type Material, parseKubeconfig } from "#kube";
-import { type Certificate, PkiError, parseCertificates, publicKeyDer, readPublicKey } from "#lib/pki";
+import { type Certificate, PkiError, parseCertificates, publicKeyDer } from "#lib/pki";
 
 /** The Secret that holds the identity; other agents on the spoke read it too. */
 export const HUB_SECRET = "hub-kubeconfig-secret";
@@ -280,9 +280,9 @@ function chainOf(certificates: string): Certificate[] {
 }
 
 /** Whether the private key is the one that the certificate was made for. */
-export function belongsTo({ publicKey }: Certificate, key: string): boolean {
+export function belongsTo({ publicKeyInfo }: Certificate, key: string): boolean {
   try {
-    return publicKeyDer(readPublicKey(key)).equals(publicKeyDer(publicKey));
+    return publicKeyDer(key).equals(publicKeyInfo);
   } catch (error) {
     if (error instanceof PkiError) return false;
     throw error;
