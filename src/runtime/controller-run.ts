@@ -71,7 +71,41 @@ export class AtOnce extends Error {
 
 interface Work {
   readonly cluster: string | undefined;
-  readonly abort: AbortController;
+  readonly context: Context;
+}
+
+/** What a reconcile is given, and what calls it off. */
+interface Context extends ReconcileContext {
+  /** Why it was called off. */
+  readonly reason: Error | undefined;
+  callOff(reason: Error): void;
+}
+
+/** Each part is made when it is asked for first: most reconciles need none of them. */
+function contextOf(controllerLog: Logger, key: string): Context {
+  let [reconcileId, log, abort, reason]: [string?, Logger?, AbortController?, Error?] = [];
+  return {
+    get reconcileId() {
+      reconcileId ??= randomUUID();
+      return reconcileId;
+    },
+    get log() {
+      log ??= controllerLog.with({ ...keyFields(key), reconcileID: this.reconcileId });
+      return log;
+    },
+    get signal() {
+      abort ??= sharedAbort();
+      if (reason) abort.abort(reason);
+      return abort.signal;
+    },
+    get reason() {
+      return reason;
+    },
+    callOff(why) {
+      reason ??= why;
+      abort?.abort(reason);
+    },
+  };
 }
 
 /** A reconcile that takes longer hangs on something that will not come. */
@@ -184,7 +218,7 @@ export class ControllerRun {
     this.#slow.delete(cluster);
     if (isForGood && this.#controller.clusterRemoved) this.#queue.add(removalKey(cluster));
     for (const work of this.#working.values()) {
-      if (work.cluster === cluster) work.abort.abort(new ClusterLeft(`cluster ${cluster} has left`));
+      if (work.cluster === cluster) work.context.callOff(new ClusterLeft(`cluster ${cluster} has left`));
     }
   }
 
@@ -237,32 +271,32 @@ export class ControllerRun {
   async #reconcile(taken: Taken<string>): Promise<boolean> {
     const { item: key } = taken;
     const cluster = taken.group ?? removedIn(key);
-    const reconcileId = randomUUID();
-    const log = this.#log.with({ ...keyFields(key), reconcileID: reconcileId });
-    const abort = sharedAbort();
-    const watch = this.#watchOver(taken, abort, log);
-    this.#working.set(key, { cluster: taken.group, abort });
+    const context = contextOf(this.#log, key);
+    const watch = this.#watchOver(taken, context);
+    this.#working.set(key, { cluster: taken.group, context });
     this.#meter?.began();
     const start = this.#clock.now().getTime();
     let end: End;
     try {
-      const outcome = await this.#call(key, { signal: abort.signal, log, reconcileId });
-      end = hasLeft(abort.signal) ? { result: "success" } : this.#succeeded(taken, outcome);
+      const outcome = await this.#call(key, context);
+      end = hasLeft(context) ? { result: "success" } : this.#succeeded(taken, outcome);
     } catch (error) {
-      end = hasLeft(abort.signal) ? { result: "error", error } : this.#failed(taken, error, log);
+      end = hasLeft(context) ? { result: "error", error } : this.#failed(taken, error, context.log);
     } finally {
       watch.end();
       this.#working.delete(key);
     }
     const duration = this.#clock.now().getTime() - start;
-    const timedOut = abort.signal.reason instanceof DeadlineExceeded;
+    const timedOut = context.reason instanceof DeadlineExceeded;
     this.#queue.done(key);
     this.#told({
       controller: this.name,
-      reconcileId,
+      get reconcileId() {
+        return context.reconcileId;
+      },
       key,
       ...(cluster !== undefined && { cluster }),
-      ...((taken.group !== cluster || hasLeft(abort.signal)) && { hasLeft: true }),
+      ...((taken.group !== cluster || hasLeft(context)) && { hasLeft: true }),
       duration,
       ...end,
       ...(timedOut && { timedOut }),
@@ -278,11 +312,11 @@ export class ControllerRun {
   }
 
   /** Lends the place of a reconcile that waits for its cluster, and calls it off when it takes too long. */
-  #watchOver({ group }: Taken<string>, abort: AbortController, log: Logger): { end(): void; readonly isLent: boolean } {
+  #watchOver({ group }: Taken<string>, context: Context): { end(): void; readonly isLent: boolean } {
     const { deadline = RECONCILE_DEADLINE } = this.#controller;
     const callOff = () => {
-      log.warn("reconcile takes too long and is called off");
-      abort.abort(new DeadlineExceeded(`the reconcile took longer than ${deadline / 1000} s`));
+      context.log.warn("reconcile takes too long and is called off");
+      context.callOff(new DeadlineExceeded(`the reconcile took longer than ${deadline / 1000} s`));
     };
     let [isLent, isLate] = [false, false];
     const lend = () => {
@@ -365,15 +399,15 @@ export class ControllerRun {
   #callOff(): void {
     if (this.#working.size === 0) return;
     this.#log.warn("stopping although reconciles are still running", { keys: [...this.#working.keys()] });
-    for (const { abort } of this.#working.values()) abort.abort(new Error("the controller is stopping"));
+    for (const { context } of this.#working.values()) context.callOff(new Error("the controller is stopping"));
   }
 }
 
 /** How a reconcile ended, before it is told. */
 type End = Pick<ReconcileRecord, "result" | "error" | "retryIn" | "parked">;
 
-function hasLeft(signal: AbortSignal): boolean {
-  return signal.reason instanceof ClusterLeft;
+function hasLeft({ reason }: Context): boolean {
+  return reason instanceof ClusterLeft;
 }
 
 function groupOf(cluster: string | undefined): { group?: string } {

@@ -56,15 +56,26 @@ describe("the aggregation of cluster roles", () => {
     expect(rules("view")).toEqual([pods]);
   });
 
-  it("looks at every aggregated role when any role changes, because it may gain or lose by it", async () => {
-    const { controller } = await withRoles(
-      view,
-      role("plain"),
-      role("edit", gathering({ matchLabels: { to: "edit" } })),
-    );
-    const keys = (resource: string) => controller.keysOf({ type: "DELETED", resource, key: "a", object: role("a") });
-    expect(keys(ROLES)).toEqual(["edit", "view"]);
-    expect(keys("core/pods")).toEqual([]);
+  it("looks at an aggregated role when it changes itself, and when one that it gathers from comes, changes or goes", async () => {
+    const { controller } = await withRoles();
+    const edit = role("edit", gathering({ matchLabels: { to: "edit" } }));
+    const a = (to?: string) => role("a", {}, to === undefined ? undefined : { to });
+    const keys = (type: "ADDED" | "MODIFIED" | "DELETED", object: DynamicObject, previous?: DynamicObject) =>
+      controller.keysOf({
+        type,
+        resource: ROLES,
+        key: object.metadata.name,
+        object,
+        ...(previous && { previous }),
+      });
+    expect(keys("ADDED", view)).toEqual(["view"]);
+    expect(keys("ADDED", edit)).toEqual(["edit"]);
+    expect(keys("ADDED", a())).toEqual([]);
+    expect(keys("MODIFIED", a("view"), a())).toEqual(["view"]);
+    expect(keys("MODIFIED", a("edit"), a("view"))).toEqual(["view", "edit"]);
+    expect(keys("DELETED", a("edit"), a("edit"))).toEqual(["edit"]);
+    expect(keys("DELETED", edit, edit)).toEqual([]);
+    expect(keys("ADDED", a("edit"))).toEqual([]);
   });
 
   it("leaves roles alone that gather nothing, are gone, or have a selector without sense", async () => {

@@ -232,7 +232,7 @@ interface Reading {
   readonly hasItsKey: boolean;
 }
 
-/** Objects that were read are never changed, and keys are costly to read: so each Secret is read once. */
+/** Objects that were read are never changed, and keys are costly to read: so each part of a Secret is read once. */
 const readings = new WeakMap<Secret, Reading>();
 
 function reading(secret: Secret): Reading {
@@ -240,8 +240,15 @@ function reading(secret: Secret): Reading {
   if (known) return known;
   const chain = chainOf(textIn(secret, DataKey.certificate));
   const [leaf] = chain;
-  const hasItsKey = leaf !== undefined && belongsTo(leaf, textIn(secret, DataKey.key));
-  const read = { hub: readHub(secret), chain, hasItsKey };
+  let hasItsKey: boolean | undefined;
+  const read = {
+    hub: readHub(secret),
+    chain,
+    get hasItsKey() {
+      hasItsKey ??= leaf !== undefined && belongsTo(leaf, textIn(secret, DataKey.key));
+      return hasItsKey;
+    },
+  };
   readings.set(secret, read);
   return read;
 }

@@ -8,11 +8,13 @@
  */
 import { ManagedCluster } from "#api/cluster";
 import { ClusterRole, RoleBinding } from "#api/rbac";
-import { type Cluster, type Controller, done, forEach } from "#runtime";
+import { type Cluster, type Controller, done, forEach, type Predicate } from "#runtime";
 import { ensure } from "../ensure.ts";
 import { CLUSTER_OBJECTS, commonRoles } from "./cluster-rbac.ts";
 
 const KEY = "common";
+/** What a role is bound to cannot be changed, and what else changes here is nobody's need of it. */
+const comesOrGoes: Predicate = (before, after) => !before || !after;
 
 export function commonRolesController({ hub }: { hub: Cluster }): Controller {
   const clusters = hub.cache(ManagedCluster);
@@ -25,9 +27,9 @@ export function commonRolesController({ hub }: { hub: Cluster }): Controller {
   return {
     name: "cluster-common-roles",
     triggers: [
-      clusters.keyedBy(() => KEY),
+      clusters.keyedBy(() => KEY, { when: comesOrGoes }),
       roles.keyedBy((role) => (names.has(role.metadata.name) ? KEY : undefined)),
-      bindings.keyedBy((binding) => (isUsed(binding) ? KEY : undefined)),
+      bindings.keyedBy((binding) => (isUsed(binding) ? KEY : undefined), { when: comesOrGoes }),
     ],
 
     async reconcile() {

@@ -8,14 +8,14 @@
  */
 import { ClusterLabel, ClusterSetName, ManagedCluster } from "#api/cluster";
 import { isDeleting, withLabels } from "#lib/meta";
-import { type Cluster, type Controller, done } from "#runtime";
+import { type Cluster, type Controller, done, predicates } from "#runtime";
 
 export function defaultSetLabelController({ hub }: { hub: Cluster }): Controller {
   const clusters = hub.cache(ManagedCluster);
 
   return {
     name: "cluster-default-set-label",
-    triggers: [clusters.keyedBy((cluster) => cluster.metadata.name)],
+    triggers: [clusters.keyedBy((cluster) => cluster.metadata.name, { when: predicates.labelsChanged })],
 
     async reconcile(name) {
       const cluster = clusters.get(name);
