@@ -4,6 +4,7 @@ import { openSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { managedClusterAddOnCrd } from "#api/addon";
 import { CertificateSigningRequest } from "#api/certificates";
@@ -143,6 +144,46 @@ export async function startAgents(server: Server, dir: string, processes: number
       await Promise.all(children.map(ended));
     },
   };
+}
+
+/** What somebody who beats for many clusters tells. */
+export interface Beating {
+  /** When all clusters were made, and when all were available; in seconds. */
+  readonly joined?: { readonly made: number; readonly all: number };
+  /** Of ten seconds: beats that came through, milliseconds that they took, and how many did not. */
+  readonly beats?: number;
+  readonly mean?: number;
+  readonly longest?: number;
+  readonly late?: number;
+}
+
+/** Clusters that are only there, and beat: all by one process. */
+export async function startBeating(
+  server: Server,
+  dir: string,
+  clusters: number,
+): Promise<{ next(): Promise<Beating>; stop(): Promise<void> }> {
+  const file = join(dir, "beating.kubeconfig");
+  await writeFile(file, kubeconfigText(server.kubeconfig), { mode: 0o600 });
+  const args = [path("./fleet-leases.mjs"), "--kubeconfig", file, "--clusters", String(clusters)];
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout });
+  return {
+    /** What is told next from now on. */
+    next: () =>
+      new Promise((resolve, reject) => {
+        lines.once("line", (line) => resolve(JSON.parse(line)));
+        lines.once("close", () => reject(new Error("whoever beats for the clusters has ended")));
+      }),
+    stop: () => ended(child),
+  };
+}
+
+/** How many clusters a hub has given up. */
+export async function unknownOn({ client }: Server): Promise<number> {
+  const { items } = await client.list(ManagedCluster);
+  const available = ({ status }: ManagedCluster) => isTrue(status?.conditions, ClusterCondition.Available);
+  return items.filter((cluster) => !available(cluster)).length;
 }
 
 /** Somebody who watches the hub and writes down when things happened. */

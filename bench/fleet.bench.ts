@@ -3,8 +3,11 @@
  * on kube-apiserver, and upstream's registration controller on kube-apiserver, one after the other, each with the same
  * agents. Prints tables; `docs/benchmarks.md` keeps the last ones that were published.
  *
- * BENCH_CLUSTERS (1,000), BENCH_RATE (20 a second), BENCH_PROCESSES (one for 250 agents), BENCH_REST (150 seconds that are
- * looked at when all have joined), BENCH_WITHOUT (`embedded`, `ours`, `stock`) make it smaller or larger.
+ * Then ten thousand clusters are there on our hub on an embedded API server, and beat.
+ *
+ * BENCH_CLUSTERS (1,000; 0 for none), BENCH_RATE (20 a second), BENCH_PROCESSES (one for 250 agents), BENCH_REST (150
+ * seconds that are looked at when all have joined), BENCH_WITHOUT (`embedded`, `ours`, `stock`), BENCH_LEASES (10,000; 0
+ * for none) make it smaller or larger.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +23,9 @@ import {
   rssMb,
   type Server,
   startAgents,
+  startBeating,
   startHub,
+  unknownOn,
   type Who,
 } from "./fleet-stage.ts";
 
@@ -30,10 +35,11 @@ const PROCESSES = Number(process.env.BENCH_PROCESSES ?? Math.min(16, Math.ceil(C
 /** Leases are renewed every 60 to 75 seconds: two beats of every cluster. */
 const REST_SECONDS = Number(process.env.BENCH_REST ?? 150);
 const LEFT_OUT = process.env.BENCH_WITHOUT?.split(",") ?? [];
+const LEASES = Number(process.env.BENCH_LEASES ?? 10_000);
 /** How long what nobody has joined yet is looked at, to know what the hub costs by itself. */
 const EMPTY_SECONDS = 20;
-/** What joining leaves to do is done by then. */
-const SETTLE_MS = 20_000;
+/** What joining leaves to do is done by then, and forgotten: the server remembers changes for 75 s. */
+const SETTLE_MS = 100_000;
 /** Whoever has not joined so long after the last one began is not waited for any longer. */
 const PATIENCE_MS = 180_000;
 
@@ -53,7 +59,7 @@ const SUBJECTS: readonly Subject[] = [
 /** By row, by subject. */
 const table = new Map<string, Map<string, { readonly value: number; readonly text: string }>>();
 
-it(
+it.skipIf(CLUSTERS === 0)(
   "measures",
   async () => {
     console.log(`${CLUSTERS} clusters, ${RATE} a second, agents in ${PROCESSES} processes`);
@@ -66,6 +72,55 @@ it(
     }
   },
   4 * 3_600_000,
+);
+
+it.skipIf(LEASES === 0)(
+  "bears leases",
+  async () => {
+    // What was started last is stopped first, also after a failure.
+    const closing: (() => Promise<unknown> | undefined)[] = [];
+    try {
+      const dir = await mkdtemp(join(tmpdir(), "capstan-bench-leases-"));
+      closing.push(() => rm(dir, { recursive: true, force: true }));
+      const server = await embeddedServer();
+      closing.push(() => server.close());
+      await prepareFleet(server);
+      const hub = await startHub("ours", server, dir);
+      closing.push(() => hub.stop());
+      const parts = { server: server.pids, hub: hub.pids };
+      const beating = await startBeating(server, dir, LEASES);
+      closing.push(() => beating.stop());
+      const { joined } = await beating.next();
+      console.log(
+        `${LEASES} clusters: made in ${joined?.made.toFixed(0)} s, all available after ${joined?.all.toFixed(0)} s`,
+      );
+      console.log(
+        `CPU of it, server and controllers: ${cpuSeconds(parts.server).toFixed(0)} + ${cpuSeconds(parts.hub).toFixed(0)} s`,
+      );
+      await pause(SETTLE_MS);
+      const before = { server: cpuSeconds(parts.server), hub: cpuSeconds(parts.hub) };
+      await beating.next(); // from here on whole spans
+      const spans = [];
+      for (let left = REST_SECONDS / 10; left > 0; left--) spans.push(await beating.next());
+      const seconds = spans.length * 10;
+      const spent = { server: cpuSeconds(parts.server) - before.server, hub: cpuSeconds(parts.hub) - before.hub };
+      const hours = (LEASES * seconds) / 3600;
+      const beats = spans.reduce((sum, each) => sum + (each.beats ?? 0), 0);
+      const mean = spans.reduce((sum, each) => sum + (each.mean ?? 0) * (each.beats ?? 0), 0) / beats;
+      const lost = await unknownOn(server);
+      console.log(
+        `at rest for ${seconds} s: ${(beats / seconds).toFixed(0)} beats a second, ${mean.toFixed(1)} ms each, the longest ${Math.max(...spans.map(({ longest = 0 }) => longest))} ms, ${spans.reduce((sum, { late = 0 }) => sum + late, 0)} failed; clusters called unknown: ${lost}`,
+      );
+      console.log(
+        `CPU at rest, server and controllers: ${((spent.server / seconds) * 100).toFixed(1)} + ${((spent.hub / seconds) * 100).toFixed(1)} % of a core; of a cluster-hour ${cpu((spent.server + spent.hub) / hours)}`,
+      );
+      console.log(`RSS at rest, server and controllers: ${memory(parts)}`);
+    } finally {
+      for (const close of closing.reverse())
+        await Promise.resolve(close()).catch((error: unknown) => console.log(error));
+    }
+  },
+  3_600_000,
 );
 
 async function measure(subject: Subject): Promise<void> {
