@@ -17,7 +17,7 @@ export interface Cluster {
    * Writes the difference between what was read and what should be: a merge patch of metadata and spec, and one
    * of `/status`, each only when it has something to say, both on condition that nobody else wrote since. Without
    * `before` the object is created (and its status then patched). An `after` without status leaves the status
-   * alone. Returns what the server has now.
+   * alone. What is wanted of the same `before` in the same moment is written together. Returns what the server has now.
    */
   commit<T extends KubeObject>(
     kind: Kind<T>,
