@@ -6,6 +6,7 @@ import type { TransportResponse } from "./transport/index.ts";
 
 /** The whole body as text. */
 export async function textOf(response: TransportResponse): Promise<string> {
+  if (response.whole) return (await response.whole()).toString("utf8");
   const chunks: Buffer[] = [];
   for await (const chunk of response.body) chunks.push(chunk);
   return Buffer.concat(chunks).toString("utf8");

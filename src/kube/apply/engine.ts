@@ -3,11 +3,13 @@
  * which that can succeed, and tells of each what it did and why. An engine belongs to one cluster and one field manager,
  * and remembers what it did there.
  */
+import type { DynamicObject } from "#api/meta";
 import { type Clock, systemClock } from "#lib/clock";
 import type { Client } from "../types.ts";
 import { Busy } from "./busy.ts";
 import { hashAnnotationOf } from "./content.ts";
 import { type Drift, followDrift } from "./drift.ts";
+import { objectIdentity } from "./identity.ts";
 import { Kinds } from "./kinds.ts";
 import { Memory } from "./memory.ts";
 import { type ReadyOptions, type Unready, whenReady } from "./ready.ts";
@@ -44,6 +46,8 @@ export interface ApplyEngine {
    * then of each as it changes. The answer ends it.
    */
   followDrift(set: ObjectSet, onDrift: (drift: Drift) => void, options?: { signal?: AbortSignal }): Promise<() => void>;
+  /** A cache shows this state of an object now, so that what our own write left of it need not be kept any longer. */
+  heard(object: DynamicObject): void;
   /** Waits until what a report tells of works; the answer is what does not, and why. */
   whenReady(report: ApplyReport, options: ReadyOptions): Promise<readonly Unready[]>;
 }
@@ -69,6 +73,7 @@ export function createApplyEngine(options: ApplyEngineOptions): ApplyEngine {
     apply: (set, run = {}) => new Run(parts, set, { ...run, dryRun: false }).report(),
     plan: (set, run = {}) => new Run(parts, set, { ...run, dryRun: true }).report(),
     followDrift: (set, onDrift, call = {}) => followDrift(parts, set, onDrift, call),
+    heard: (object) => void parts.memory.ahead(objectIdentity(object), object),
     whenReady: (report, ready) => whenReady(parts, report, ready),
   };
 }

@@ -19,13 +19,21 @@ export function groupVersionOf(apiVersion: string): { group: string; version: st
 }
 
 export function idOf({ apiVersion, kind, metadata }: KubeObject | DynamicObject): ObjectId {
+  const { group, version } = groupVersionOf(apiVersion);
   const { namespace, name } = metadata;
-  return { ...groupVersionOf(apiVersion), kind, ...(namespace && { namespace }), name };
+  return namespace ? { group, version, kind, namespace, name } : { group, version, kind, name };
 }
 
 /** Equal for the same object in whatever version; apt as the key of a map. */
 export function identityOf({ group, kind, namespace = "", name }: ObjectId): string {
   return `${group}|${kind}|${namespace}|${name}`;
+}
+
+/** The same for an object, which is asked for at every event. */
+export function objectIdentity({ apiVersion, kind, metadata }: KubeObject | DynamicObject): string {
+  const slash = apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+  return `${group}|${kind}|${metadata.namespace ?? ""}|${metadata.name}`;
 }
 
 /** The object in a sentence: `Deployment demo/web`. */

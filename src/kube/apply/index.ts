@@ -7,7 +7,7 @@ export { hashAnnotationOf } from "./content.ts";
 export { type Difference, differenceOf } from "./diff.ts";
 export type { Drift } from "./drift.ts";
 export { type ApplyEngine, type ApplyEngineOptions, createApplyEngine } from "./engine.ts";
-export { identityOf, idOf, nameOf, type ObjectId } from "./identity.ts";
+export { identityOf, idOf, nameOf, type ObjectId, objectIdentity } from "./identity.ts";
 export {
   ApplySetAnnotation,
   ApplySetLabel,

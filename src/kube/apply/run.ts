@@ -112,6 +112,7 @@ export class Run {
         .filter((each) => each.phase === phase)
         .sort((a, b) => a.rank - b.rank || a.item.index - b.item.index)
         .map(({ item }) => item);
+      if (due.length === 0) continue;
       await live.readAhead(due, this.#call);
       await eachOf(due, this.#parts.atOnce, async (item) => {
         const { busy } = this.#parts;

@@ -225,12 +225,38 @@ describe("following", () => {
     expect(second.query.has("sendInitialEvents")).toBe(false);
   });
 
-  it("goes on where it was after the connection broke, and does not list again", async () => {
-    const { cache, server, request, pass } = await follow(initial("10", widget("a", "1")), openWatch);
+  const at =
+    (resourceVersion: string): Script =>
+    (request) =>
+      request.reply(200, list([], { resourceVersion }));
+
+  it("goes on where it was after the connection broke, once the server says that it is not behind that", async () => {
+    const { cache, server, request, pass } = await follow(initial("10", widget("a", "1")), at("10"), openWatch);
     await cache.whenSynced();
     server.drop();
     await pass(1_200);
-    expect((await request(1)).query.get("resourceVersion")).toBe("10");
+    expect((await request(1)).query.get("limit")).toBe("1");
+    expect((await request(2)).query.get("resourceVersion")).toBe("10");
+  });
+
+  it("takes a new picture after the connection broke, because a watch from the server's future would hear nothing", async () => {
+    const picture = initial("4", widget("b", "2"));
+    const { cache, server, pass } = await follow(initial("10", widget("a", "1")), at("4"), picture);
+    await cache.whenSynced();
+    server.drop();
+    await pass(1_200);
+    await pass(2_400);
+    await until(() => cache.get("ns/b") !== undefined);
+    expect(cache.get("ns/a")).toBeUndefined();
+  });
+
+  it("takes a new picture when a bookmark is behind what was heard", async () => {
+    const { cache, request, pass } = await follow(initial("10", widget("a", "1")), initial("4", widget("b", "2")));
+    await cache.whenSynced();
+    (await request(0)).write(bookmark("3"));
+    await pass(1_200);
+    await until(() => cache.get("ns/b") !== undefined);
+    expect(cache.get("ns/a")).toBeUndefined();
   });
 
   it.each([

@@ -3,7 +3,9 @@
  *
  * The picture comes as the beginning of a watch (WatchList) where the server can do that, else from a list in
  * pages. Both are consistent reads, so the picture never goes back behind what was already seen. A watch that
- * ends goes on where it ended; only when the server does not remember that place a new picture is taken.
+ * ends goes on where it ended; only when the server does not remember that place a new picture is taken. A server that
+ * was gone may have been set back to an older state. It would take our place for one in its future and say nothing of
+ * what is different, so it is asked where it is before the watch goes on.
  */
 import { apiVersionOf, type Kind, type KubeObject, keyOf, type Status } from "#api/meta";
 import type { Clock } from "#lib/clock";
@@ -57,6 +59,14 @@ const LONGEST_SILENCE = 30_000;
 const MISSING_CAP = 10_000;
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
+/** It is there, and has had enough of us. */
+class EndedAtOnce extends KubeError {}
+
+/** The server is at an earlier state than what it has told us. */
+class WentBack extends Error {
+  override readonly name = "WentBack";
+}
+
 /** The stream is over before the picture is whole. */
 class Incomplete extends Error {
   override readonly name = "Incomplete";
@@ -73,6 +83,8 @@ export class Reflector<T extends KubeObject> {
   /** Where to go on watching; without it a full picture is needed. */
   #resourceVersion: string | undefined;
   #canWatchList = true;
+  /** Nobody answered for a while: whoever answers next may be another, or know less. */
+  #wasGone = false;
   /** Nothing has come since the last picture that was taken because the previous one had expired. */
   #expiredAgain = false;
 
@@ -103,7 +115,10 @@ export class Reflector<T extends KubeObject> {
       this.state = this.state === "missing" ? "missing" : "filling";
       if (this.#canWatchList) return this.#watchList(signal);
       await this.#list(signal);
+    } else if (this.#wasGone) {
+      await this.#comparePlaces(this.#resourceVersion, signal);
     }
+    this.#wasGone = false;
     const started = this.#options.clock.now().getTime();
     const events = await this.#open({ resourceVersion: this.#resourceVersion ?? "" }, signal);
     this.#works();
@@ -113,6 +128,21 @@ export class Reflector<T extends KubeObject> {
       this.#apply(event);
     }
     this.#refuseShort(started, count, signal);
+  }
+
+  /** A list of one tells where the server is. */
+  async #comparePlaces(ours: string, signal: AbortSignal): Promise<void> {
+    const { client, kind } = this.#options;
+    const { metadata } = await client.list(kind, { ...this.#asked, metadataOnly: true, limit: 1, signal });
+    this.#refuseEarlier(metadata.resourceVersion ?? "", ours);
+  }
+
+  #refuseEarlier(theirs: string, ours: string | undefined): void {
+    if (ours === undefined || !isEarlier(theirs, ours)) return;
+    const { plural } = this.#options.kind;
+    throw new WentBack(
+      `the server has gone back from version ${ours} of ${plural} to ${theirs}; taking all of them anew`,
+    );
   }
 
   async #watchList(signal: AbortSignal): Promise<void> {
@@ -221,6 +251,7 @@ export class Reflector<T extends KubeObject> {
     const object = this.#checked(event);
     if (event.type === "DELETED") sink.remove(object);
     else if (event.type !== "BOOKMARK") sink.put(this.#kept(object));
+    else this.#refuseEarlier(object.metadata.resourceVersion ?? "", this.#resourceVersion);
     if (object.metadata.resourceVersion) this.#resourceVersion = object.metadata.resourceVersion;
     this.#expiredAgain = false;
   }
@@ -244,7 +275,7 @@ export class Reflector<T extends KubeObject> {
   #refuseShort(started: number, count: number, signal: AbortSignal): void {
     const lasted = this.#options.clock.now().getTime() - started;
     if (count > 0 || lasted >= SHORTEST_WATCH || signal.aborted) return;
-    throw new KubeError("lost", `watch ${this.#options.kind.plural}: the server ended it at once`);
+    throw new EndedAtOnce("lost", `watch ${this.#options.kind.plural}: the server ended it at once`);
   }
 
   async #recover(error: Error, signal: AbortSignal): Promise<void> {
@@ -252,6 +283,7 @@ export class Reflector<T extends KubeObject> {
     const missing = isNotFound(error);
     this.state = missing ? "missing" : "waiting";
     if (!keepsItsPlace(error)) this.#resourceVersion = undefined;
+    if (isSilence(error)) this.#wasGone = true;
     if (isExpired(error) && !this.#expiredAgain) {
       this.#expiredAgain = true;
       return;
@@ -292,3 +324,18 @@ function keepsItsPlace(error: Error): boolean {
 }
 
 const KEEP_PLACE = new Set([401, 403, 429]);
+
+/** What stands before a server says so when the server itself does not answer. */
+const NOBODY_THERE = new Set([502, 503, 504]);
+
+/** The server did not answer, or broke off: it may have ended. */
+function isSilence(error: Error): boolean {
+  if (!(error instanceof KubeError) || error instanceof EndedAtOnce) return false;
+  return error.kind === "unreachable" || error.kind === "lost" || NOBODY_THERE.has(error.code);
+}
+
+/** Versions that cannot be compared are not earlier. */
+function isEarlier(version: string, than: string): boolean {
+  const [one, other] = [version, than].map((each) => (/^\d+$/.test(each) ? BigInt(each) : undefined));
+  return one !== undefined && other !== undefined && one < other;
+}

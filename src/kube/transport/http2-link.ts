@@ -71,6 +71,8 @@ export class Http2Link implements Link {
   #failure: LinkError | undefined;
   #streams = 0;
   #quietSince: number;
+  /** When the server last said something that was read. */
+  #heardAt = 0;
   #cancelHealthCheck: (() => void) | undefined;
 
   constructor(session: ClientHttp2Session, socket: Socket, { clock, keepAlive = KEEP_ALIVE, onGone }: SessionOptions) {
@@ -110,6 +112,7 @@ export class Http2Link implements Link {
       this.#opened();
 
       const exchange: Exchange = { stream, failure: undefined };
+      let isAnswered = false;
       const abort = () => {
         exchange.failure ??= signal.reason;
         cancel(stream);
@@ -123,11 +126,15 @@ export class Http2Link implements Link {
         signal.removeEventListener("abort", abort);
         this.#closed();
         if (stream.rstCode !== NGHTTP2_NO_ERROR) exchange.failure ??= this.#failure ?? failureOf(stream);
-        reject(exchange.failure ?? failureOf(stream));
+        // Almost always there is an answer; errors are too dear to be made for nobody.
+        if (!isAnswered) reject(exchange.failure ?? failureOf(stream));
       });
       stream.once("response", (headers) => {
+        isAnswered = true;
+        this.#heard();
         const status = Number(headers[":status"]);
-        resolve({ status, headers, body: bodyOf(exchange), cancel: () => cancel(stream) });
+        const whole = () => wholeOf(exchange);
+        resolve({ status, headers, body: bodyOf(exchange, () => this.#heard()), whole, cancel: () => cancel(stream) });
       });
     });
   }
@@ -139,6 +146,10 @@ export class Http2Link implements Link {
   destroy(failure: LinkError): void {
     this.#failure ??= failure;
     this.#session.destroy(this.#failure);
+  }
+
+  #heard(): void {
+    this.#heardAt = this.#clock.now().getTime();
   }
 
   #opened(): void {
@@ -156,8 +167,13 @@ export class Http2Link implements Link {
     this.#cancelHealthCheck = undefined;
   }
 
-  #checkLater(): void {
-    this.#cancelHealthCheck = this.#clock.after(this.#keepAlive.every, () => this.#ping());
+  /** Whoever has said something meanwhile need not be asked. */
+  #checkLater(after = this.#keepAlive.every): void {
+    this.#cancelHealthCheck = this.#clock.after(after, () => {
+      const left = this.#heardAt + this.#keepAlive.every - this.#clock.now().getTime();
+      if (left > 0) this.#checkLater(left);
+      else this.#ping();
+    });
   }
 
   #ping(): void {
@@ -200,10 +216,30 @@ function cancel(stream: ClientHttp2Stream): void {
   stream.destroy();
 }
 
-async function* bodyOf(exchange: Exchange): AsyncGenerator<Buffer> {
+/** All of the body. Most answers are short, and an iterator costs more than they do. */
+function wholeOf(exchange: Exchange): Promise<Buffer> {
+  const { stream } = exchange;
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const end = () => {
+      // A lost connection ends the stream like a whole answer does; only how it closes tells them apart.
+      const isWhole = exchange.failure === undefined && stream.readableEnded && stream.rstCode === NGHTTP2_NO_ERROR;
+      if (isWhole) resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+      else reject(exchange.failure ?? failureOf(stream));
+    };
+    if (stream.destroyed) return end();
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.once("close", end);
+  });
+}
+
+async function* bodyOf(exchange: Exchange, heard: () => void): AsyncGenerator<Buffer> {
   const { stream } = exchange;
   try {
-    yield* stream.iterator({ destroyOnReturn: false });
+    for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+      heard();
+      yield chunk;
+    }
     // A lost connection ends the stream like a whole answer does; only how it closes tells them apart.
     if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
   } catch (error) {

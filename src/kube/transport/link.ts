@@ -14,6 +14,8 @@ export interface TransportResponse {
   headers: IncomingHttpHeaders;
   /** The bytes as they come; ends quietly only if the server ended the answer. Iterate once. */
   body: AsyncIterable<Buffer>;
+  /** The same at once, where the link has a cheaper way to it. Either is read, and not both. */
+  whole?(): Promise<Buffer>;
   /** Gives the rest of the answer up. */
   cancel(): void;
 }

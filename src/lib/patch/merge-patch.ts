@@ -23,6 +23,7 @@ export function applyMergePatch(document: unknown, patch: unknown): unknown {
  * that are undefined or null count as absent, because a merge patch cannot set them.
  */
 export function mergeDiff(before: unknown, after: unknown): unknown {
+  if (before === after) return undefined; // what is shared need not be looked through
   if (!isObject(before) || !isObject(after)) {
     const wanted = plain(after);
     return equal(plain(before), wanted) ? undefined : (wanted ?? null);
