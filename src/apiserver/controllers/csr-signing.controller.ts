@@ -24,6 +24,7 @@ const REQUESTS = "certificates.k8s.io/certificatesigningrequests";
 
 const MINUTE_MS = 60_000;
 const BACKDATE_MS = 5 * MINUTE_MS;
+/** Nobody gets less by asking. */
 const SHORTEST_MS = 10 * MINUTE_MS;
 /** Certificates that live shorter than this are not shortened by the time they are dated back. */
 const SHORT_LIVED_MS = 8 * 60 * MINUTE_MS;
@@ -101,8 +102,7 @@ function signed(
     const asked = parseCertificateRequest(Buffer.from(request, "base64").toString("utf8"));
     const problem = signerRules.get(signerName)?.(asked, known);
     if (problem !== undefined) return { refused: problem };
-    const requestedMs = expirationSeconds ? expirationSeconds * 1000 : longestMs;
-    const lifeMs = Math.max(SHORTEST_MS, Math.min(requestedMs, longestMs));
+    const lifeMs = lifeOf(expirationSeconds, longestMs);
     const certificate = issueCertificate({
       ca: authority,
       subject: asked.subject,
@@ -120,6 +120,13 @@ function signed(
     if (error instanceof PkiError) return { refused: error.message };
     throw error;
   }
+}
+
+/** What is asked for, within what the cluster gives; who asks for nothing gets all of it, however short that is. */
+function lifeOf(expirationSeconds: number | undefined, longestMs: number): number {
+  if (!expirationSeconds) return longestMs;
+  const askedMs = expirationSeconds * 1000;
+  return askedMs > longestMs ? longestMs : Math.max(askedMs, SHORTEST_MS);
 }
 
 function failed(message: string, now: Date): Condition {

@@ -40,3 +40,17 @@ export function firstBlock(text: string, label: string): Buffer {
   if (first.label !== label) throw new PkiError(`PEM: the block is ${first.label}, not ${label}`);
   return first.der;
 }
+
+/** A first line, and a last one, alone in their lines; what is between holds no other white space than readers skip. */
+const PLAIN = /^-----BEGIN ([A-Z ]+)-----[ \t\r]*\n([A-Za-z0-9+/= \t\r\n]*)\n-----END \1-----[ \t\r]*(?:\n|$)/;
+
+/**
+ * Throws PkiError unless every reader takes the same block for the first. Some skip a block that is not quite right and
+ * go on to the next: whoever judges by one and signs by the other could be made to sign what nobody has judged.
+ */
+export function refuseDoubtful(text: string, label: string): void {
+  const at = text.indexOf("-----BEGIN");
+  const isAtLineStart = at === 0 || text[at - 1] === "\n";
+  const found = at >= 0 && isAtLineStart ? PLAIN.exec(text.slice(at)) : undefined;
+  if (found?.[1] !== label) throw new PkiError(`PEM: readers may differ on what the ${label} is`);
+}

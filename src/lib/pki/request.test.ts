@@ -118,6 +118,12 @@ describe("parseCertificateRequest", () => {
     expect(() => parseCertificateRequest(pem("CERTIFICATE REQUEST", der))).toThrow(/not signed by its own key/);
   });
 
+  it("reads what stands below other text, as openssl writes it", () => {
+    const text = `Certificate Request:\n    Data: …\n${FROM_OPENSSL}`;
+    expect(parseCertificateRequest(text).subject.commonName).toBe("alice");
+    expect(parseCertificateRequest(FROM_OPENSSL.replaceAll("\n", "\r\n")).subject.commonName).toBe("alice");
+  });
+
   it.each([
     ["nothing", "", /no CERTIFICATE REQUEST block/],
     ["another kind of block", pem("CERTIFICATE", Buffer.from([0x30, 0])), /is CERTIFICATE, not/],
@@ -125,6 +131,12 @@ describe("parseCertificateRequest", () => {
     ["a block without end", "-----BEGIN CERTIFICATE REQUEST-----\nAAAA", /no end/],
     ["a block that is not base64", FROM_GO.replace("MII", "M*I"), /not base64/],
     ["a broken first line", "-----BEGIN CERTIFICATE\nREQUEST-----", /broken/],
+    // Go goes on to the next block where one of these is not quite right.
+    ["a first line with something before it", ` ${FROM_GO}${FROM_OPENSSL}`, /readers may differ/],
+    ["a first line that goes on", FROM_GO.replace("-----\nMII", "-----MII") + FROM_OPENSSL, /readers may differ/],
+    ["a last line with something before it", FROM_GO.replace("==\n---", "==---") + FROM_OPENSSL, /readers may differ/],
+    ["a last line that goes on", FROM_GO.replace(/-----\n$/, "-----x\n") + FROM_OPENSSL, /readers may differ/],
+    ["white space that not everybody skips", FROM_GO.replace("\nYWd", "\fYWd") + FROM_OPENSSL, /readers may differ/],
   ])("refuses %s", (_, text, message) => {
     expect(() => parseCertificateRequest(text)).toThrow(message);
   });

@@ -16,7 +16,7 @@ import {
 } from "./keys.ts";
 import { readName, type Subject, type SubjectInput, writeName } from "./name.ts";
 import { EXTENSION_REQUEST } from "./oids.ts";
-import { firstBlock, pem } from "./pem.ts";
+import { firstBlock, pem, refuseDoubtful } from "./pem.ts";
 
 /** What someone asks a certificate for, proven to come from the holder of the key. */
 export interface CertificateRequest extends AlternativeNames {
@@ -60,7 +60,9 @@ export function parseCertificateRequest(text: string): CertificateRequest {
 
 function parsed(text: string): CertificateRequest {
   const what = "certificate request";
-  const whole = new DerReader(onlyElement(firstBlock(text, LABEL), what, Tag.sequence).content);
+  const der = firstBlock(text, LABEL);
+  refuseDoubtful(text, LABEL);
+  const whole = new DerReader(onlyElement(der, what, Tag.sequence).content);
   const body = whole.next(what, Tag.sequence);
   const algorithm = readAlgorithm(whole);
   const signature = readBytes(whole.next("signature", Tag.bitString), "signature");
@@ -81,14 +83,19 @@ function parsed(text: string): CertificateRequest {
   return { subject, publicKey, dnsNames, ipAddresses, emails, uris };
 }
 
+/** There is one list of them, or none: readers differ on which of several counts. */
 function requestedExtensions(attributes: Buffer): Buffer | undefined {
   const what = "attribute";
   const list = new DerReader(attributes);
+  let found: Buffer | undefined;
   while (!list.atEnd) {
     const attribute = list.enter(what, Tag.sequence);
     const type = readOid(attribute.next(what, Tag.oid), what);
     const values = attribute.enter(what, Tag.set);
-    if (type === EXTENSION_REQUEST) return values.next("requested extensions", Tag.sequence).raw;
+    if (type !== EXTENSION_REQUEST) continue;
+    if (found) throw new PkiError("requested extensions: are there twice");
+    found = values.next("requested extensions", Tag.sequence).raw;
+    values.end("requested extensions");
   }
-  return undefined;
+  return found;
 }

@@ -56,6 +56,15 @@ function request(asked: Asked = {}): CertificateSigningRequest {
   };
 }
 
+/** Two requests in one text, of which readers may take the one or the other. */
+function disguised(compose: (own: string, other: string) => string): Asked {
+  const text = (cn: string, o: string[]) =>
+    createCertificateRequest({ subject: { commonName: cn, organizations: o }, key });
+  const own = text(`${PREFIX}c1:abcde`, [`${PREFIX}c1`, COMMON]);
+  const other = text(`${PREFIX}c2:abcde`, [`${PREFIX}c2`, COMMON]);
+  return { request: Buffer.from(compose(own, other)).toString("base64") };
+}
+
 const CN = 3;
 const O = 10;
 const SERIAL = 5;
@@ -152,6 +161,19 @@ describe("a request is not an agent's", () => {
       { request: Buffer.from("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n").toString("base64") },
     ],
     ["that is empty", { request: "" }],
+    ["with another request behind it", disguised((own, other) => own + other)],
+    ["with another request before it", disguised((own, other) => other + own)],
+    ["in the middle of a line, which some readers skip", disguised((own, other) => `x${own}${other}`)],
+    [
+      "whose last line is not alone, which some readers skip",
+      disguised((own, other) => own.replace("-----END", " -----END") + other),
+    ],
+    [
+      "with white space that some readers do not skip",
+      disguised((own, other) => own.replace("\nM", "\n\u000bM") + other),
+    ],
+    ["with words before it", disguised((own) => `please\n${own}`)],
+    ["with words behind it", disguised((own) => `${own}thanks\n`)],
   ])("%s", (_, asked) => {
     expect(agentRequest(request(asked))).toBeUndefined();
   });

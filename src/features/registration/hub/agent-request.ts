@@ -43,9 +43,14 @@ function agentOf(commonName: string, cluster: string): string | undefined {
   return agent === "" || agent.includes(":") ? undefined : agent;
 }
 
+/** As agents write it, and nothing else: what is signed must be what was judged, whoever reads it. */
+const ALONE = /^-----BEGIN CERTIFICATE REQUEST-----\n[A-Za-z0-9+/=\n]+\n-----END CERTIFICATE REQUEST-----\n?$/;
+
 function parsed(request: string): CertificateRequest | undefined {
+  const text = Buffer.from(request, "base64").toString("utf8");
+  if (!ALONE.test(text)) return undefined;
   try {
-    return parseCertificateRequest(Buffer.from(request, "base64").toString("utf8"));
+    return parseCertificateRequest(text);
   } catch (error) {
     if (error instanceof PkiError) return undefined;
     throw error;
