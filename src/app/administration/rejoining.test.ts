@@ -1,4 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CertificateSigningRequest } from "#api/certificates";
 import { AgentIdentity, ClusterLabel, ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
@@ -127,5 +130,95 @@ describe("restoring an identity", () => {
     const { changes } = await rejoinCluster(task(true), wish);
     expect(changes.map(({ action }) => action)).toEqual(["change", "change"]);
     expect([...spoke.writes, ...hub.writes]).toEqual([]);
+  });
+});
+
+describe("restoring an identity whose agent is run by no Klusterlet", () => {
+  let dir: string;
+  let file: string;
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), "capstan-rejoin-"));
+    file = join(dir, "bootstrap.kubeconfig");
+  });
+  afterEach(() => rm(dir, { recursive: true, force: true }));
+
+  /** A cluster with identities in these namespaces, and nothing else. */
+  function bareStage(...namespaces: readonly string[]) {
+    const { hub, task, wish, spoke } = stage();
+    spoke.drop(Klusterlet, "klusterlet");
+    spoke.drop(Secret, `${AGENTS}/bootstrap-hub-kubeconfig`);
+    spoke.drop(Secret, `${AGENTS}/hub-kubeconfig-secret`);
+    const own = kubeconfigText(kubeconfigFor({ name: "its-own-name", server: NOWHERE, ca: oldAuthority, token: "t" }));
+    for (const namespace of namespaces) {
+      const [clusterName = ""] = namespace.split("-").reverse();
+      spoke.put(Secret, {
+        metadata: { name: "hub-kubeconfig-secret", namespace },
+        data: base64({ "cluster-name": clusterName, "agent-name": "abcde", kubeconfig: own }),
+      });
+    }
+    return { hub, spoke, task, wish: { ...wish, wait: false } };
+  }
+
+  it("says which file it needs, and changes nothing", async () => {
+    const { spoke, task, wish } = bareStage("agents-c1");
+    await expect(rejoinCluster(task(), wish)).rejects.toThrow(
+      "the agent of c1 is run by no Klusterlet, so its bootstrap kubeconfig is a file where it runs; name that file with --bootstrap-kubeconfig",
+    );
+    expect(spoke.writes).toEqual([]);
+  });
+
+  it("puts the new token and the hub's authority into that file, under the names that were", async () => {
+    const { spoke, task, wish } = bareStage("agents-c1");
+    const old = kubeconfigFor({ name: "its-name", server: NOWHERE, ca: oldAuthority, token: "old" });
+    await writeFile(file, kubeconfigText(old));
+    const dry = await rejoinCluster(task(true), { ...wish, bootstrapFile: file });
+    expect(dry.changes[0]).toMatchObject({ action: "change", what: `file ${file}` });
+    expect(await readFile(file, "utf8")).toBe(kubeconfigText(old));
+
+    const { changes } = await rejoinCluster(task(), { ...wish, bootstrapFile: file });
+    expect(changes).toHaveLength(1);
+    expect(JSON.stringify(changes)).not.toContain(token);
+    const config = parseKubeconfig(await readFile(file, "utf8"), file);
+    expect(config.clusters).toMatchObject([{ name: "its-name", server: NOWHERE, ca: { pem: authority } }]);
+    expect(config.users[0]?.token).toBe(token);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(spoke.writes).toEqual([]);
+  });
+
+  it("makes the file where there is none, with the hub's name as the identity has it", async () => {
+    const { task, wish } = bareStage("agents-c1");
+    const { changes } = await rejoinCluster(task(), { ...wish, bootstrapFile: file });
+    expect(changes[0]).toMatchObject({ action: "create", what: `file ${file}` });
+    const { clusters, users } = parseKubeconfig(await readFile(file, "utf8"), file);
+    expect(clusters).toMatchObject([{ name: "its-own-name", server: NOWHERE, ca: { pem: authority } }]);
+    expect(users[0]?.token).toBe(token);
+  });
+
+  it("approves what that agent asks for, wherever its identity lies", async () => {
+    const { hub, task, wish } = bareStage("agents-c1", "agents-c2");
+    const done = rejoinCluster(task(), { ...wish, clusterName: "c1", bootstrapFile: file, wait: true });
+    hub.put(CertificateSigningRequest, request("c1-own", "abcde", "the-new-one"));
+    await eventually(() =>
+      expect(hub.read(CertificateSigningRequest, "c1-own")?.status?.conditions?.[0]?.type).toBe("Approved"),
+    );
+    hub.put(Lease, { metadata: { name: "managed-cluster-lease", namespace: "c1" }, spec: { renewTime: "after" } });
+    expect((await done).clusterName).toBe("c1");
+  });
+
+  it("asks which is meant where there are several, and says who is there", async () => {
+    const { task, wish } = bareStage("agents-c1", "agents-c2");
+    await expect(rejoinCluster(task(), wish)).rejects.toThrow("agents of c1, c2 run on");
+    await expect(rejoinCluster(task(), { ...wish, clusterName: "c3" })).rejects.toThrow(
+      "has not joined as c3, but as c1, c2; correct --cluster-name or --context",
+    );
+  });
+
+  it("refuses a file that cannot be read, and one where a Klusterlet runs the agents", async () => {
+    const { task, wish } = bareStage("agents-c1");
+    await expect(rejoinCluster(task(), { ...wish, bootstrapFile: dir })).rejects.toThrow("cannot be read: ");
+    const managed = stage();
+    await expect(rejoinCluster(managed.task(), { ...managed.wish, bootstrapFile: file })).rejects.toThrow(
+      `are run by a Klusterlet and read Secret ${AGENTS}/bootstrap-hub-kubeconfig; leave --bootstrap-kubeconfig out`,
+    );
   });
 });

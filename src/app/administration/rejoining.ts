@@ -2,6 +2,7 @@
  * Restoring a cluster's identity on its hub, after its certificate has ended or the hub has another authority: the same
  * cluster, the same agent, and nobody else who may hold a token of the hub.
  */
+import { readFile } from "node:fs/promises";
 import { CertificateSigningRequest } from "#api/certificates";
 import { AgentIdentity, CLUSTER_LEASE, ClusterCondition, ClusterLabel, ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
@@ -18,17 +19,19 @@ import {
   isUnknownKind,
   isUntrusted,
   type Kubeconfig,
+  KubeconfigError,
   kubeconfigText,
+  parseKubeconfig,
+  writeKubeconfig,
 } from "#kube";
 import { isTrue } from "#lib/conditions";
 import { isDeleting } from "#lib/meta";
-import { UserError } from "../user-error.ts";
+import { reasonOf, UserError } from "../user-error.ts";
 import { approve, decisionOf, notAHub } from "./acceptance.ts";
 import { kubeconfigIn, textIn } from "./agent-identity.ts";
 import { find, listed, put } from "./changes.ts";
 import { clusterInfo, rootAuthority } from "./cluster-info.ts";
 import { BootstrapToken, hubToken } from "./hub-tokens.ts";
-import { bootstrapKubeconfigText } from "./klusterlet-wish.ts";
 import type { Change, Task } from "./task.ts";
 import { named, until } from "./waiting.ts";
 
@@ -40,6 +43,8 @@ export interface RejoinWish {
   readonly hubServer?: string;
   /** PEM of the hub's authority; found out unless told. */
   readonly ca?: string;
+  /** Where an agent that no Klusterlet runs reads what it asks the hub with. */
+  readonly bootstrapFile?: string;
   /** Approves the request and ends when the cluster is available. */
   readonly wait: boolean;
 }
@@ -53,7 +58,7 @@ export interface Rejoining {
 
 /** Doing it again restores what was lost since, and otherwise changes nothing but the token. */
 export async function rejoinCluster(task: Task, wish: RejoinWish): Promise<Rejoining> {
-  const spoke = await spokeOf(task.client, wish.clusterName);
+  const spoke = await spokeOf(task.client, wish);
   const { clusterName } = spoke;
   await assertAccepted(wish.hub.client, clusterName);
   const token = await tokenOf(wish.hub.client);
@@ -76,18 +81,26 @@ interface Spoke {
   readonly agentName: string;
   /** How the agents asked the hub before. */
   readonly bootstrap: Kubeconfig | undefined;
+  /** How they reached it as themselves. */
+  readonly own: Kubeconfig | undefined;
+  /** Where they read what they ask with, if not in a Secret beside their identity. */
+  readonly bootstrapFile?: string;
 }
 
-async function spokeOf(client: Client, wished: string | undefined): Promise<Spoke> {
+async function spokeOf(client: Client, { clusterName: wished, bootstrapFile }: RejoinWish): Promise<Spoke> {
   const klusterlets = (await listed(client, Klusterlet)).filter((each) => !isDeleting(each));
-  if (klusterlets.length === 0) {
+  const run = await Promise.all(klusterlets.map((klusterlet) => seen(client, klusterlet)));
+  const isMeant = ({ clusterName }: Spoke) => wished === undefined || clusterName === wished;
+  // Other agents are looked for only where it is not clear already.
+  const bare = run.some(isMeant) ? [] : await bareAgents(client, run);
+  const spokes = [...run, ...bare];
+  if (spokes.length === 0) {
     throw new UserError(
-      `${client.server} has no Klusterlet: nothing has joined from there; choose the spoke with --context or --kubeconfig, or let it join with \`capstan join\``,
+      `${client.server} has neither a Klusterlet nor the identity of an agent: nothing has joined from there; choose the spoke with --context or --kubeconfig, or let it join with \`capstan join\``,
     );
   }
-  const spokes = await Promise.all(klusterlets.map((klusterlet) => seen(client, klusterlet)));
   const names = spokes.map(({ clusterName }) => clusterName || "one without a name").sort();
-  const [spoke, other] = spokes.filter(({ clusterName }) => wished === undefined || clusterName === wished);
+  const [spoke, other] = spokes.filter(isMeant);
   if (!spoke || spoke.clusterName === "") {
     throw new UserError(
       `${client.server} has not joined as ${wished ?? "a cluster that has a name yet"}, but as ${names.join(", ")}; correct --cluster-name or --context`,
@@ -98,7 +111,7 @@ async function spokeOf(client: Client, wished: string | undefined): Promise<Spok
       `agents of ${names.join(", ")} run on ${client.server}; say which is meant with --cluster-name`,
     );
   }
-  return spoke;
+  return bare.includes(spoke) ? withFile(spoke, bootstrapFile) : withoutFile(spoke, bootstrapFile);
 }
 
 async function seen(client: Client, { metadata, spec }: Klusterlet): Promise<Spoke> {
@@ -114,7 +127,50 @@ async function seen(client: Client, { metadata, spec }: Klusterlet): Promise<Spo
     agentNamespace,
     agentName: textIn(identity, "agent-name"),
     bootstrap: bootstrap && kubeconfigIn(bootstrap),
+    own: identity && kubeconfigIn(identity),
   };
+}
+
+/** Those that somebody started as `capstan agent`: their identities are all that the cluster has of them. */
+async function bareAgents(client: Client, others: readonly Spoke[]): Promise<Spoke[]> {
+  const namespaces = new Set(others.map(({ agentNamespace }) => agentNamespace));
+  const identities = await listed(client, Secret, { fieldSelector: `metadata.name=${OperatorSecret.hub}` });
+  return identities
+    .filter(({ metadata }) => !namespaces.has(metadata.namespace ?? ""))
+    .map((identity) => ({
+      clusterName: textIn(identity, "cluster-name"),
+      agentNamespace: identity.metadata.namespace ?? "",
+      agentName: textIn(identity, "agent-name"),
+      bootstrap: undefined,
+      own: kubeconfigIn(identity),
+    }));
+}
+
+async function withFile(spoke: Spoke, file: string | undefined): Promise<Spoke> {
+  if (file === undefined) {
+    throw new UserError(
+      `the agent of ${spoke.clusterName} is run by no Klusterlet, so its bootstrap kubeconfig is a file where it runs; name that file with --bootstrap-kubeconfig, there, or name a new one and put it in its place`,
+    );
+  }
+  const bootstrap = await readKubeconfig(file);
+  return { ...spoke, bootstrapFile: file, bootstrap };
+}
+
+function withoutFile(spoke: Spoke, file: string | undefined): Spoke {
+  if (file === undefined) return spoke;
+  throw new UserError(
+    `the agents of ${spoke.clusterName} are run by a Klusterlet and read Secret ${spoke.agentNamespace}/${OperatorSecret.bootstrap}; leave --bootstrap-kubeconfig out`,
+  );
+}
+
+/** Undefined for a file that is not there, or makes no sense: a new one takes its place. */
+async function readKubeconfig(file: string): Promise<Kubeconfig | undefined> {
+  try {
+    return parseKubeconfig(await readFile(file, "utf8"), file);
+  } catch (error) {
+    if (error instanceof KubeconfigError || (error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new UserError(`${file} cannot be read: ${reasonOf(error)}; name another file with --bootstrap-kubeconfig`);
+  }
 }
 
 /** Only what was let in once comes back by itself; about all others a person decides with `accept`. */
@@ -172,14 +228,14 @@ function tokenId(token: string): string | undefined {
 }
 
 interface Way {
-  readonly kubeconfig: string;
+  readonly kubeconfig: Kubeconfig;
   readonly remarks: readonly string[];
 }
 
 /** The bootstrap kubeconfig as it was, with the new token and the hub's present authority. */
-async function wayToHub({ bootstrap }: Spoke, wish: RejoinWish, { text: token }: Token): Promise<Way> {
+async function wayToHub({ bootstrap, own }: Spoke, wish: RejoinWish, { text: token }: Token): Promise<Way> {
   const context = bootstrap?.contexts.find(({ name }) => name === bootstrap.current);
-  const before = bootstrap?.clusters.find(({ name }) => name === context?.cluster);
+  const before = bootstrap?.clusters.find(({ name }) => name === context?.cluster) ?? own?.clusters[0];
   const server = wish.hubServer ?? before?.server ?? wish.hub.connection.server;
   const proxy = before?.proxyUrl;
   const known = before?.ca && "pem" in before.ca ? before.ca.pem : undefined;
@@ -189,17 +245,19 @@ async function wayToHub({ bootstrap }: Spoke, wish: RejoinWish, { text: token }:
     ...(pem !== undefined && { ca: pem }),
     ...(proxy !== undefined && { proxy }),
   }));
-  if (!bootstrap || !before || !context) {
-    return { kubeconfig: bootstrapKubeconfigText({ server, token, ...(ca !== undefined && { ca }) }), remarks };
-  }
   // Its names stay: agents take a hub under another name for another hub.
-  const { ca: _, insecure: __, ...place } = before;
+  const { ca: _, insecure: __, ...place } = before ?? { name: "hub" };
   const hub = { ...place, server, ...(ca !== undefined && { ca: { pem: ca } }) };
-  const kubeconfig = kubeconfigText({
+  if (!bootstrap || !context) {
+    const user = { name: "bootstrap", token };
+    const way = { name: user.name, cluster: hub.name, user: user.name, namespace: "default" };
+    return { kubeconfig: { clusters: [hub], users: [user], contexts: [way], current: way.name }, remarks };
+  }
+  const kubeconfig = {
     ...bootstrap,
     clusters: bootstrap.clusters.map((cluster) => (cluster === before ? hub : cluster)),
     users: bootstrap.users.map((user) => (user.name === context.user ? { name: user.name, token } : user)),
-  });
+  };
   return { kubeconfig, remarks };
 }
 
@@ -236,9 +294,18 @@ async function authorityOf(
   );
 }
 
-async function refresh(task: Task, { agentNamespace }: Spoke, kubeconfig: string): Promise<Change> {
+async function refresh(task: Task, spoke: Spoke, kubeconfig: Kubeconfig): Promise<Change> {
+  const { agentNamespace, bootstrapFile: file, bootstrap } = spoke;
+  if (file !== undefined) {
+    if (!task.dryRun) await writeKubeconfig(file, kubeconfig);
+    return {
+      action: bootstrap ? "change" : "create",
+      what: `file ${file}`,
+      note: "a new token, and the hub's authority",
+    };
+  }
   const metadata = { name: OperatorSecret.bootstrap, namespace: agentNamespace };
-  const data = { kubeconfig: Buffer.from(kubeconfig, "utf8").toString("base64") };
+  const data = { kubeconfig: Buffer.from(kubeconfigText(kubeconfig), "utf8").toString("base64") };
   return put(task, Secret, `${agentNamespace}/${OperatorSecret.bootstrap}`, (existing) =>
     existing
       ? { ...existing, data: { ...existing.data, ...data } }

@@ -9,7 +9,7 @@ import { administer, explained, sayDone, showPlan } from "./administration.ts";
 import { readText } from "./init.ts";
 
 export async function runRejoin(flags: RejoinFlags): Promise<void> {
-  const { clusterName, hubApiserver: hubServer, caFile, wait } = flags;
+  const { clusterName, hubApiserver: hubServer, caFile, bootstrapKubeconfig: bootstrapFile, wait } = flags;
   const ca = caFile === undefined ? undefined : await readText(caFile, "--ca-file");
   const connection = await targetOf(hubFlags(flags));
   const hub = createClient({ connection });
@@ -21,6 +21,7 @@ export async function runRejoin(flags: RejoinFlags): Promise<void> {
         ...(clusterName !== undefined && { clusterName }),
         ...(hubServer !== undefined && { hubServer }),
         ...(ca !== undefined && { ca }),
+        ...(bootstrapFile !== undefined && { bootstrapFile }),
         wait,
       });
       for (const remark of remarks) say(remark);

@@ -9,6 +9,7 @@ export interface RejoinFlags extends TaskFlags {
   readonly hubKubeconfig?: string;
   readonly hubApiserver?: string;
   readonly caFile?: string;
+  readonly bootstrapKubeconfig?: string;
   readonly wait: boolean;
 }
 
@@ -20,6 +21,7 @@ export function rejoinCommand(): Command {
     .option("--hub-kubeconfig <file>", "the kubeconfig of the hub (default: that of the cluster)")
     .option("--hub-apiserver <url>", "the hub's API server, as the cluster reaches it (default: as before)", httpsUrl)
     .option("--ca-file <file>", "the hub's authority; asked of the hub itself unless told")
+    .option("--bootstrap-kubeconfig <file>", "what its `capstan agent` reads, where no Klusterlet runs it")
     .addOption(yes("--wait", "approve what its agent asks for, and return when the cluster is available"))
     .action(async (flags: RejoinFlags, command: Command) => {
       if (flags.hubContext === undefined && flags.hubKubeconfig === undefined) {

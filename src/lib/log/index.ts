@@ -4,3 +4,4 @@
  */
 export { errorText } from "./error-text.ts";
 export { createLogger, type Fields, type LogFormat, type Logger, type LogLevel, silentLog } from "./logger.ts";
+export { seldomLog } from "./seldom.ts";

@@ -188,7 +188,10 @@ export function identityCases(stageOf: () => FaultStage, start: StartServer): vo
     // The bootstrap kubeconfig is of another time: beside the authority that the hub has, it names one that is gone.
     const gone = createCertificateAuthority({ commonName: "gone", now: new Date() }).certificate;
     const clusters = config.clusters.map((cluster) => ({ ...cluster, ca: { pem: gone + stage.hub.authority } }));
-    const agent = await joined("learns", { bootstrapKubeconfig: kubeconfigText({ ...config, clusters }) });
+    const bootstrap = kubeconfigText({ ...config, clusters });
+    // One that has just joined was told whom to trust; one that is started later may have missed something.
+    await (await joined("learns", { bootstrapKubeconfig: bootstrap })).stop();
+    const agent = await stage.start("learns", { clusterName: "learns", bootstrapKubeconfig: bootstrap });
     await eventually(async () => {
       const [cluster] = parseKubeconfig(await stage.stored("learns", "kubeconfig"), "the Secret").clusters;
       const trusted = cluster?.ca && "pem" in cluster.ca ? cluster.ca.pem : "";

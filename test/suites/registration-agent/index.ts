@@ -8,6 +8,7 @@ import { FaultStage } from "../registration-faults/stage.ts";
 import { identityCases } from "./identity.ts";
 import { lifeSignCases } from "./life-signs.ts";
 import { proxyCases } from "./proxies.ts";
+import { requestCases } from "./requests.ts";
 
 export function registrationAgentSuite(start: StartServer): void {
   let stage: FaultStage;
@@ -18,6 +19,7 @@ export function registrationAgentSuite(start: StartServer): void {
 
   describe("identity", () => identityCases(() => stage, start));
   describe("proxies", () => proxyCases(() => stage));
+  describe("requests", () => requestCases(() => stage));
   describe("life signs", () => lifeSignCases(() => stage));
   it("tells no secret to anybody, whatever happens", () => stage.expectSilence());
 }

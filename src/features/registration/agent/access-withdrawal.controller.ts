@@ -26,7 +26,7 @@ export interface AccessWithdrawalOptions extends AccessAccount {
 }
 
 export function accessWithdrawalController(options: AccessWithdrawalOptions): Controller {
-  const { hub, spoke, clusterName, namespace, isGranted } = options;
+  const { hub, clusterName, isGranted } = options;
   const clusters = hub.cache(ManagedCluster, { fieldSelector: `metadata.name=${clusterName}` });
   let isWithdrawn = false;
 
@@ -39,14 +39,21 @@ export function accessWithdrawalController(options: AccessWithdrawalOptions): Co
       const accepted = findCondition(cluster?.status?.conditions, ClusterCondition.HubAccepted)?.status;
       const isPutOut = !cluster || isDeleting(cluster) || accepted === "False";
       const mayStay = isGranted && !isPutOut;
-      if (!mayStay && !isWithdrawn) {
-        await withdraw(ServiceAccount, `${namespace}/${ACCESS_ACCOUNT}`);
-        await withdraw(ClusterRoleBinding, accessBindingName(namespace));
-      }
+      if (!mayStay && !isWithdrawn) await withdrawAccess(options);
       isWithdrawn = !mayStay;
       return done;
     },
   };
+}
+
+/** Removes what the agent made to grant access, as far as there is any. */
+export async function withdrawAccess({
+  spoke,
+  clusterName,
+  namespace,
+}: Pick<AccessWithdrawalOptions, "spoke" | "clusterName" | "namespace">): Promise<void> {
+  await withdraw(ServiceAccount, `${namespace}/${ACCESS_ACCOUNT}`);
+  await withdraw(ClusterRoleBinding, accessBindingName(namespace));
 
   /** An agent that may not even look was never able to grant anything. */
   async function withdraw<T extends KubeObject>(kind: Kind<T>, key: Key<T>): Promise<void> {

@@ -51,6 +51,8 @@ export interface Asking {
   };
   /** Not to ask again before (milliseconds). */
   notBefore?: number;
+  /** The certificate that came last, and when (milliseconds). */
+  received?: { certificate: string; at: number };
 }
 
 export type AskedAs = "bootstrap" | "itself";
@@ -93,7 +95,9 @@ export function certificateController(options: CertificateOptions): Controller {
       if (!isUnusable(identity)) {
         if (secret && as === "itself") await followBootstrap(secret);
         await options.found(identity, trustedHub(secret, target.hub));
-        const left = renewalTime(identity, share) - now.getTime();
+        const { received } = asking;
+        const cameAt = received?.certificate === identity.certificate ? received.at : undefined;
+        const left = renewalTime(identity, share, cameAt) - now.getTime();
         if (left > 0) return again(Math.min(left, LONGEST_WAIT));
       }
       // What was asked as itself nobody will answer to one who comes with the bootstrap identity again.
@@ -170,6 +174,7 @@ export function certificateController(options: CertificateOptions): Controller {
       case "issued":
         await store(secret, answer.certificate, key);
         delete asking.request;
+        asking.received = { certificate: answer.certificate, at: clock.now().getTime() };
         if (hasEnded(answer.certificate)) {
           asking.notBefore = clock.now().getTime() + PAUSE_AFTER_REFUSAL;
           log.warn(

@@ -8,24 +8,66 @@
  *         bootstrap kubeconfig says
  */
 import { ConfigMap, Secret } from "#api/core";
-import {
-  isForbidden,
-  isKubeError,
-  isNotFound,
-  isUnauthorized,
-  type KubeconfigCluster,
-  parseYaml,
-  YamlError,
-} from "#kube";
+import { isForbidden, isNotFound, isUnauthorized, type KubeconfigCluster, parseYaml, YamlError } from "#kube";
+import type { Clock } from "#lib/clock";
 import { isObject } from "#lib/json";
 import type { Logger } from "#lib/log";
 import { withAnnotations } from "#lib/meta";
 import { PkiError, parseCertificates } from "#lib/pki";
-import { again, atStart, type Cluster, type Controller } from "#runtime";
+import { type Cluster, type Controller, done, type Trigger } from "#runtime";
 import { authorityMark, HUB_SECRET, type HubTarget, LEARNED_ANNOTATION, trustedHub, wayData } from "./hub-identity.ts";
 
 /** What the hub lets an agent read it does not let it watch; and authorities overlap for days. */
 const LOOK_EVERY = 3_600_000;
+/** Who was refused asks again so much later: what agents may read is decided once, when a hub is made. */
+const REFUSED_FOR = 24 * LOOK_EVERY;
+
+/** What an agent remembers of its looks for as long as it runs, whichever identity it comes with. */
+export class AuthorityLooks {
+  readonly #clock: Clock;
+  readonly #wakes = new Set<() => void>();
+  readonly #refusedUntil = new Map<string, number>();
+  #isDue = true;
+  #cancel = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Asks for a reconcile whenever a look is due. */
+  trigger<K extends string>(key: K): Trigger<K> {
+    return {
+      subscribe: (enqueue) => {
+        const wake = () => enqueue(key, { initial: true });
+        this.#wakes.add(wake);
+        if (this.#isDue) wake();
+        return () => this.#wakes.delete(wake);
+      },
+    };
+  }
+
+  /** The hub was looked at, or somebody has just said whom to trust: the next look is due after a while. */
+  done(): void {
+    this.#cancel();
+    this.#isDue = false;
+    this.#cancel = this.#clock.after(LOOK_EVERY, () => {
+      this.#isDue = true;
+      for (const wake of this.#wakes) wake();
+    });
+  }
+
+  close(): void {
+    this.#cancel();
+  }
+
+  refused(question: string): void {
+    this.#refusedUntil.set(question, this.#clock.now().getTime() + REFUSED_FOR);
+  }
+
+  isRefused(question: string): boolean {
+    return this.#clock.now().getTime() < (this.#refusedUntil.get(question) ?? 0);
+  }
+}
 
 export interface HubAuthorityOptions {
   /** As the agent's own identity. */
@@ -37,58 +79,89 @@ export interface HubAuthorityOptions {
   home: Cluster;
   namespace: string;
   target: HubTarget;
+  looks: AuthorityLooks;
   log: Logger;
 }
 
-/** Where a hub tells of its authority, those first that somebody keeps up to date. */
-const SOURCES = [
-  { map: "kube-public/kube-root-ca.crt", read: (data: Data) => data["ca.crt"] },
-  { map: "kube-public/cluster-info", read: (data: Data) => authorityIn(data.kubeconfig) },
-] as const;
+/** Where a hub tells of its authority. */
+interface Source {
+  readonly map: string;
+  read(data: Data): string | undefined;
+}
 
 type Data = Readonly<Record<string, string>>;
 
+/** Somebody keeps it up to date. */
+const ROOT_AUTHORITY: Source = { map: "kube-public/kube-root-ca.crt", read: (data) => data["ca.crt"] };
+/** There are clusters that show this one to everybody. */
+const CLUSTER_INFO: Source = { map: "kube-public/cluster-info", read: (data) => authorityIn(data.kubeconfig) };
+
+interface Told {
+  readonly from: string;
+  readonly authority: string;
+}
+
 export function hubAuthorityController(options: HubAuthorityOptions): Controller {
-  const { hub, home, namespace, target, log } = options;
+  const { hub, home, namespace, target, looks, log } = options;
   const secrets = home.cache(Secret, { namespace, fieldSelector: `metadata.name=${HUB_SECRET}` });
 
   return {
     name: "hub-authority",
-    triggers: [atStart(HUB_SECRET)],
+    triggers: [looks.trigger(HUB_SECRET)],
     reads: [secrets],
 
     async reconcile() {
       const secret = secrets.get(`${namespace}/${HUB_SECRET}`);
       const trusted = trustedHub(secret, target.hub);
       // Where the system's authorities are trusted, or none, there is nothing to learn.
-      if (!secret || !trusted.ca || !("pem" in trusted.ca)) return again(LOOK_EVERY);
-      for (const { from, authority } of await told(trusted)) {
-        if (isSame(authority, trusted.ca.pem)) break;
-        if (await adopted(secret, { ...trusted, ca: { pem: authority } }, from)) break;
-      }
-      return again(LOOK_EVERY);
+      if (secret && trusted.ca && "pem" in trusted.ca) await learn(secret, trusted, trusted.ca.pem);
+      looks.done();
+      return done;
     },
   };
 
-  /** What the hub says of its authority, wherever it lets us read it. */
-  async function told(trusted: KubeconfigCluster): Promise<{ from: string; authority: string }[]> {
-    const own = await readAll(hub);
-    if (own.length > 0) return own;
+  async function learn(secret: Secret, trusted: KubeconfigCluster, known: string): Promise<void> {
+    for (const { from, authority } of await told(trusted)) {
+      if (isSame(authority, known)) return;
+      if (await adopted(secret, { ...trusted, ca: { pem: authority } }, from)) return;
+    }
+  }
+
+  /** What the hub says of its authority, wherever it lets us read it. Both are given to agents together, or neither. */
+  async function told(trusted: KubeconfigCluster): Promise<Told[]> {
+    const root = await read(ROOT_AUTHORITY, hub, "itself");
+    if (root !== "refused") {
+      const info = await read(CLUSTER_INFO, hub, "itself");
+      const own = [root, info].flatMap((each) => (typeof each === "object" ? [each] : []));
+      if (own.length > 0) return own;
+    }
+    if (looks.isRefused(question(CLUSTER_INFO, "nobody"))) return [];
     const anonymous = await options.connectAnonymously(trusted);
     try {
-      return await readAll(anonymous);
+      const shown = await read(CLUSTER_INFO, anonymous, "nobody");
+      return typeof shown === "object" ? [shown] : [];
     } finally {
       anonymous.client.close();
     }
   }
 
-  async function readAll({ client }: Cluster): Promise<{ from: string; authority: string }[]> {
-    const found: { from: string; authority: string }[] = [];
-    for (const { map, read } of SOURCES) {
-      const authority = read((await readable(client, map)) ?? {}) ?? "";
-      if (certificatesIn(authority).length > 0) found.push({ from: `ConfigMap ${map}`, authority });
+  async function read(
+    source: Source,
+    { client }: Cluster,
+    as: "itself" | "nobody",
+  ): Promise<Told | "refused" | "none"> {
+    const { map } = source;
+    if (looks.isRefused(question(source, as))) return "refused";
+    try {
+      const authority = source.read((await client.get(ConfigMap, map)).data ?? {}) ?? "";
+      return certificatesIn(authority).length > 0 ? { from: `ConfigMap ${map}`, authority } : "none";
+    } catch (error) {
+      if (isNotFound(error)) return "none";
+      // A hub that keeps it to itself tells nobody; then a renewed bootstrap kubeconfig has to.
+      if (!isForbidden(error) && !isUnauthorized(error)) throw error;
+      looks.refused(question(source, as));
+      return "refused";
     }
-    return found;
   }
 
   /** An authority that does not vouch for the hub as it is now would lock us out: others may stand before the hub. */
@@ -110,14 +183,8 @@ export function hubAuthorityController(options: HubAuthorityOptions): Controller
   }
 }
 
-async function readable(client: Cluster["client"], map: string): Promise<Data | undefined> {
-  try {
-    return (await client.get(ConfigMap, map)).data;
-  } catch (error) {
-    // A hub that keeps it to itself tells nobody; then a renewed bootstrap kubeconfig has to.
-    if (isKubeError(error) && (isForbidden(error) || isUnauthorized(error) || isNotFound(error))) return undefined;
-    throw error;
-  }
+function question({ map }: Source, as: "itself" | "nobody"): string {
+  return `${map} as ${as}`;
 }
 
 /** The authority in the kubeconfig of a cluster-info, whose one cluster has no name. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
+import { KubeError } from "#kube";
 import { ManualClock, microTimestamp } from "#lib/clock";
 import { fakeCluster, startControllers } from "../../../../test/support/index.ts";
 import { agentLeaseController } from "./lease.controller.ts";
@@ -54,6 +55,30 @@ describe("the heart of a cluster", () => {
     await running.quiet();
     expect(hub.writes).toEqual([]);
     clock.advance(20);
+    await running.quiet();
+    expect(hub.writes).toHaveLength(1);
+    await running.stop();
+  });
+
+  it("beats ever more seldom while the hub refuses it, without a failure, and as ever when it does not", async () => {
+    const { clock, hub, running } = beating();
+    await running.quiet();
+    hub.beforeWrite(() => {
+      throw new KubeError("status", "forbidden (403 Forbidden)", { code: 403, reason: "Forbidden" });
+    });
+    hub.writes.length = 0;
+    for (let second = 0; second < 600; second++) {
+      clock.advance(1_000);
+      await running.quiet();
+    }
+    expect(hub.writes.length).toBeGreaterThan(8);
+    expect(hub.writes.length).toBeLessThan(20);
+    hub.beforeWrite(() => {});
+    clock.advance(60_000);
+    await running.quiet();
+    expect(hub.read(Lease, KEY)?.spec?.renewTime).toBe(microTimestamp(clock.now()));
+    hub.writes.length = 0;
+    clock.advance(3_000);
     await running.quiet();
     expect(hub.writes).toHaveLength(1);
     await running.stop();

@@ -8,15 +8,18 @@
  */
 import { CLUSTER_LEASE, ClusterCondition, DEFAULT_LEASE_DURATION_SECONDS, ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
-import { isConflict, isNotFound } from "#kube";
+import { isConflict, isForbidden, isNotFound } from "#kube";
 import { type Clock, microTimestamp } from "#lib/clock";
 import { findCondition } from "#lib/conditions";
+import { backoffDelay } from "#lib/queue";
 import { again, type Cluster, type Controller, done } from "#runtime";
 
 /** Beats come up to so much later than asked for, so that the agents of a fleet do not beat all at once. */
 const JITTER = 0.25;
 /** The hub makes the Lease right after it accepts the cluster; until then we ask at this pace. */
 const PAUSE_WITHOUT_LEASE = 500;
+/** A hub that refuses a beat has not given the right yet, or has taken it; either way it does not help to insist. */
+const REFUSED = { base: 500, cap: 60_000 };
 
 export interface AgentLeaseOptions {
   hub: Cluster;
@@ -33,6 +36,7 @@ export function agentLeaseController(options: AgentLeaseOptions): Controller {
   // What the server said last: a beat is then one request, as nobody else writes this Lease.
   let lease: Lease | undefined;
   let last: { at: number; jitter: number } | undefined;
+  let refusals = 0;
 
   return {
     name: "cluster-heartbeat",
@@ -49,19 +53,23 @@ export function agentLeaseController(options: AgentLeaseOptions): Controller {
         if (left > 0) return again(left); // a change of the cluster woke us between two beats
       }
 
-      if (!(await heardBeat(now))) return again(PAUSE_WITHOUT_LEASE);
+      const outcome = await heardBeat(now);
+      if (outcome === "refused") return again(backoffDelay(REFUSED, refusals++));
+      refusals = 0;
+      if (outcome === "no lease") return again(PAUSE_WITHOUT_LEASE);
       last = { at: now.getTime(), jitter: 1 + JITTER * random() };
       return again(period * last.jitter);
     },
   };
 
-  async function heardBeat(now: Date): Promise<boolean> {
+  async function heardBeat(now: Date): Promise<"beaten" | "no lease" | "refused"> {
     try {
       const isBeaten = await beat(now);
       heard?.(undefined);
-      return isBeaten;
+      return isBeaten ? "beaten" : "no lease";
     } catch (error) {
       heard?.(error);
+      if (isForbidden(error)) return "refused";
       throw error;
     }
   }

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { CertificateSigningRequest } from "#api/certificates";
 import { ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
-import { ConfigMap, Secret } from "#api/core";
+import { ConfigMap, Secret, ServiceAccount } from "#api/core";
 import { createLogger } from "#lib/log";
 import { AGENT_SECRET, AgentStage, type AgentStageOptions } from "../../../../test/support/agent-stage.ts";
 
@@ -40,7 +40,7 @@ describe("the names of an agent", () => {
     await stop();
     stage.start();
     await stage.until("another request", () => stage.requests().length === 2);
-    const [first, second] = stage.requests().map((request) => stage.asked(request));
+    const [first, second] = stage.requests().map((request) => stage.askedFor(request));
     expect(second).toBe(first);
     expect(first).toBe(`system:open-cluster-management:c1:${stage.stored("agent-name")}`);
   });
@@ -66,7 +66,7 @@ describe("the names of an agent", () => {
     stage.isAway = false;
     await stage.untilLater("a request", 5_000, () => stage.requests().some(({ status }) => !status));
     const open = stage.requests().find(({ status }) => !status);
-    expect(stage.asked(open)).toBe(`system:open-cluster-management:c1:${agent}`);
+    expect(stage.askedFor(open)).toBe(`system:open-cluster-management:c1:${agent}`);
     stage.sign();
     await stage.untilLater("its own identity", 1_000, () => !stage.connections.at(-1)?.includes("bootstrap-token"));
     expect(stage.stored("agent-name")).toBe(agent);
@@ -80,7 +80,7 @@ describe("the names of an agent", () => {
     const agent = stage.stored("agent-name");
     const mistaken = stage.start({ clusterName: "c2" });
     await stage.until("a request of the other", () => stage.requests().length === 2);
-    expect(stage.requests().map((request) => stage.asked(request))).toContain(
+    expect(stage.requests().map((request) => stage.askedFor(request))).toContain(
       `system:open-cluster-management:c2:${agent}`,
     );
     await mistaken();
@@ -151,7 +151,7 @@ describe("a hub", () => {
     await stop();
     stage.start({ bootstrapKubeconfig: stage.bootstrap({ name: "renamed" }) });
     await stage.until("a request", () => stage.requests().length === 2);
-    expect(new Set(stage.requests().map((request) => stage.asked(request))).size).toBe(1);
+    expect(new Set(stage.requests().map((request) => stage.askedFor(request))).size).toBe(1);
   });
 
   it("that does not know the token is told in words, and joined as soon as it does", async () => {
@@ -177,7 +177,7 @@ describe("a hub", () => {
     stage.knows = (certificate) => certificate !== forgotten;
     await stage.untilLater("the bootstrap identity", 10_000, () => withToken(stage).length === 2);
     await stage.untilLater("a request", 1_000, () => stage.requests().some(({ status }) => !status));
-    expect(stage.asked(stage.requests().find(({ status }) => !status))).toMatch(new RegExp(`:${agent}$`));
+    expect(stage.askedFor(stage.requests().find(({ status }) => !status))).toMatch(new RegExp(`:${agent}$`));
     expect(heard.said("does not know the agent's certificate any more")).toBe(true);
     const last = stage.beat();
     stage.sign();
@@ -341,10 +341,50 @@ describe("a cluster that was deleted on the hub", () => {
     stage.tokens.add("new-token");
     stage.start({ bootstrapKubeconfig: stage.bootstrap({ token: "new-token" }) });
     await stage.until("another request", () => stage.requests().length === 2);
-    expect(stage.asked(stage.requests().find(({ status }) => !status))).toContain(`:c1:${agent}`);
+    expect(stage.askedFor(stage.requests().find(({ status }) => !status))).toContain(`:c1:${agent}`);
     expect(stage.hub.readAll(ManagedCluster)).toHaveLength(1);
     stage.hub.drop(Lease, "c1/managed-cluster-lease");
     await stage.join();
+  });
+
+  it("asks for its own entry only, ever more seldom, and says so once; and comes back when it is let in again", async () => {
+    const stage = newStage({ certificateMs: 1000 * HOUR });
+    const heard = listening(stage);
+    stage.start({ log: heard.log });
+    await stage.join();
+    await stage.settle(); // what it has to say of its cluster is said
+    const beat = stage.beat();
+    const entry = stage.hub.read(ManagedCluster, "c1");
+    stage.refuses = () => true;
+    stage.hub.drop(ManagedCluster, "c1");
+    await stage.untilLater("words", 1_000, () => heard.said("does not let this cluster in"));
+    const [asked, lines] = [stage.asked.length, heard.lines.length];
+    for (let minute = 0; minute < 60; minute++) {
+      stage.clock.advance(60_000);
+      await stage.settle();
+    }
+    const since = stage.asked.slice(asked);
+    expect([...new Set(since)]).toEqual(["get ManagedCluster"]);
+    expect(since.length).toBeLessThanOrEqual(60);
+    expect(heard.lines).toHaveLength(lines);
+    expect(heard.lines.filter((line) => / (WARN|ERROR) /.test(line))).toHaveLength(1);
+
+    stage.refuses = () => false;
+    if (entry) stage.hub.put(ManagedCluster, entry);
+    await stage.untilLater("a beat", 10_000, () => stage.beat() !== beat);
+    expect(stage.requests()).toHaveLength(1);
+  });
+
+  it("loses the access that its agent granted, because somebody took it away from the hub", async () => {
+    const stage = newStage({ certificateMs: 1000 * HOUR });
+    stage.start({ grantAccess: "view" });
+    await stage.join();
+    stage.hub.put(Secret, { metadata: { name: "capstan-cluster-access", namespace: "c1" } });
+    const account = () => stage.spoke.read(ServiceAccount, "open-cluster-management-agent/cluster-access");
+    await stage.until("a service account", () => account() !== undefined);
+    stage.refuses = () => true;
+    stage.hub.drop(ManagedCluster, "c1");
+    await stage.untilLater("the end of it", 1_000, () => account() === undefined);
   });
 
   it("has asked with what it was given while it belonged to the hub", async () => {
@@ -363,5 +403,85 @@ describe("a cluster that was deleted on the hub", () => {
     stage.start({ bootstrapKubeconfig });
     await stage.settle();
     expect(stage.hub.readAll(ManagedCluster)).toEqual([]);
+  });
+});
+
+describe("a cluster that the hub denies", () => {
+  const judge = (stage: AgentStage, status: "True" | "False") => {
+    const cluster = stage.hub.read(ManagedCluster, "c1");
+    if (!cluster) throw new Error("there is no cluster");
+    const condition = { type: "HubAcceptedManagedCluster", reason: "r", message: "", lastTransitionTime: "", status };
+    stage.hub.put(ManagedCluster, { ...cluster, status: { conditions: [condition] } });
+  };
+
+  it("is told so once, asks for nothing, and goes on where it was when it is accepted again", async () => {
+    const stage = newStage({ certificateMs: 1000 * HOUR });
+    const heard = listening(stage);
+    stage.start({ log: heard.log });
+    await stage.join();
+    judge(stage, "False");
+    await stage.until("words", () => heard.said("the hub has denied this cluster"));
+    await stage.settle();
+    const asked = stage.asked.length;
+    const beat = stage.beat();
+    for (let hour = 0; hour < 5; hour++) {
+      stage.clock.advance(HOUR);
+      await stage.settle();
+    }
+    expect(stage.asked.slice(asked)).toEqual([]);
+    expect(stage.beat()).toBe(beat);
+    expect(heard.lines.filter((line) => / (WARN|ERROR) /.test(line))).toHaveLength(1);
+    judge(stage, "True");
+    await stage.untilLater("a beat", 10_000, () => stage.beat() !== beat);
+    expect(stage.requests()).toHaveLength(1);
+  });
+});
+
+describe("what an agent asks of the hub about its authority", () => {
+  const looks = (stage: AgentStage) => stage.asked.filter((each) => each === "get ConfigMap").length;
+
+  it("is nothing when it joins: it was told whom to trust a moment ago", async () => {
+    const stage = newStage({ certificateMs: 1000 * HOUR });
+    stage.start();
+    await stage.join();
+    await stage.settle();
+    expect(looks(stage)).toBe(0);
+    await stage.untilLater("a look", HOUR, () => looks(stage) > 0);
+  });
+
+  it("is not asked again when the certificate is renewed, and not for a day when it was refused", async () => {
+    const stage = newStage({ certificateMs: 10 * HOUR });
+    stage.refuses = (call) => call === "get ConfigMap";
+    stage.start();
+    await stage.join();
+    await stage.untilLater("a look", HOUR, () => looks(stage) > 0);
+    await stage.settle();
+    // Once as itself, and once as nobody.
+    expect(looks(stage)).toBe(2);
+    for (let hour = 0; hour < 20; hour++) {
+      stage.clock.advance(HOUR);
+      await stage.settle();
+      if (!stage.requests().some(({ status }) => !status)) continue;
+      stage.sign();
+      await stage.settle();
+    }
+    expect(stage.requests().length).toBeGreaterThan(2);
+    expect(looks(stage)).toBe(2);
+    await stage.untilLater("another look", HOUR, () => looks(stage) > 2);
+  });
+
+  it("is at rest nothing but beats", async () => {
+    const stage = newStage({ certificateMs: 1000 * HOUR });
+    stage.refuses = (call) => call === "get ConfigMap";
+    stage.start();
+    await stage.join();
+    await stage.untilLater("a look", HOUR, () => looks(stage) > 0);
+    await stage.settle();
+    stage.asked.length = 0;
+    for (let minute = 0; minute < 120; minute++) {
+      stage.clock.advance(60_000);
+      await stage.settle();
+    }
+    expect([...new Set(stage.asked)]).toEqual(["update Lease"]);
   });
 });

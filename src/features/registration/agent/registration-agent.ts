@@ -1,10 +1,7 @@
 /** One spoke's registration, from the first question to the hub until the agent is told to stop. */
-import { randomInt, randomUUID } from "node:crypto";
 import { ClusterCondition, ManagedCluster } from "#api/cluster";
-import { Namespace, Secret, SecretType } from "#api/core";
 import type { Condition } from "#api/meta";
 import {
-  isAlreadyExists,
   isForbidden,
   isNetworkError,
   isNotFound,
@@ -22,12 +19,13 @@ import { errorText, type Logger } from "#lib/log";
 import { backoffDelay } from "#lib/queue";
 import { type Cluster, type Controller, done, every, type RuntimeMetrics, runControllers } from "#runtime";
 import { accessTokenController } from "./access-token.controller.ts";
-import { accessWithdrawalController } from "./access-withdrawal.controller.ts";
+import { accessWithdrawalController, withdrawAccess } from "./access-withdrawal.controller.ts";
+import { ensureNamespace, namesOf, storedSecret } from "./agent-home.ts";
 import { type Asking, type CertificateOptions, certificateController } from "./certificate.controller.ts";
 import { clusterEntryController, type SpokeEndpoint } from "./cluster-entry.controller.ts";
-import { hubAuthorityController } from "./hub-authority.controller.ts";
+import { entranceController, type Standing, standingOf } from "./entrance.controller.ts";
+import { AuthorityLooks, hubAuthorityController } from "./hub-authority.controller.ts";
 import {
-  type AgentNames,
   anonymousKubeconfig,
   authorityMark,
   currentHub,
@@ -38,9 +36,7 @@ import {
   hubIdentity,
   identityKubeconfig,
   isUnusable,
-  keptNames,
   markOf,
-  namesToKeep,
   trustedHub,
 } from "./hub-identity.ts";
 import { hubTrouble, type ShownAs } from "./hub-words.ts";
@@ -101,6 +97,10 @@ const SAY_AGAIN = 600_000;
 const REFUSAL_PATIENCE = 30_000;
 /** How often the hub is asked whether it knows the certificate again that it did not know. */
 const ASK_AGAIN = 60_000;
+/** A hub that does not show us our entry will do so soon, after it has accepted us, or never: it deleted us. */
+const SHOWN_SOON = { base: 200, cap: 30_000 };
+/** After so many looks it is said that we wait. */
+const LOOKS_IN_SILENCE = 4;
 /** A hub that accepts a connection and says nothing is no hub. */
 const GREETING_TIMEOUT = 15_000;
 
@@ -109,7 +109,7 @@ const GREETING_TIMEOUT = 15_000;
  * to the next when it is renewed. Ends when `signal` fires, and for a bootstrap kubeconfig that leads nowhere.
  */
 export async function runRegistrationAgent(options: RegistrationAgentOptions): Promise<void> {
-  const { clock, log, signal, bootstrapKubeconfig } = options;
+  const { spoke, home = spoke, namespace = AGENT_NAMESPACE, clock, log, signal, bootstrapKubeconfig } = options;
   const hub = bootstrapHub(bootstrapKubeconfig);
   const askedWith = markOf(bootstrapKubeconfig);
   let agent: RegistrationAgent | undefined;
@@ -124,7 +124,11 @@ export async function runRegistrationAgent(options: RegistrationAgentOptions): P
   try {
     for (let failures = 0; !signal.aborted; ) {
       try {
-        agent ??= new RegistrationAgent(options, { hub, askedWith, ...(await namesOf(options)) });
+        agent ??= new RegistrationAgent(options, {
+          hub,
+          askedWith,
+          ...(await namesOf({ ...options, home, namespace })),
+        });
         await agent.nextPhase();
         [failures, said] = [0, undefined];
       } catch (error) {
@@ -138,36 +142,12 @@ export async function runRegistrationAgent(options: RegistrationAgentOptions): P
   }
 }
 
-/**
- * The names that were given, else those that are kept with the identity, else new ones; from then on they are kept, so
- * that an agent which is started again asks as the same one.
- */
-async function namesOf(options: RegistrationAgentOptions): Promise<AgentNames> {
-  const { spoke, home = spoke, namespace = AGENT_NAMESPACE, log } = options;
-  const secret = await storedSecret(home, namespace);
-  const kept = keptNames(secret);
-  const names = {
-    clusterName: options.clusterName || kept.clusterName || randomUUID(),
-    agentName: options.agentName || kept.agentName || randomName(),
-  };
-  const data = namesToKeep(secret, names);
-  if (!data) return names;
-  await ensureNamespace(home, namespace);
-  const metadata = { name: HUB_SECRET, namespace };
-  if (secret) await home.commit(Secret, secret, { ...secret, data: { ...secret.data, ...data } });
-  else await home.commit(Secret, undefined, { metadata, type: SecretType.opaque, data });
-  if (!options.clusterName && kept.clusterName === "") {
-    log.info("nobody gave this cluster a name, so it has one of its own now", { cluster: names.clusterName });
-  }
-  return names;
-}
-
 /** A connection to the hub, and the kubeconfig that it was made with. */
 interface Way {
   readonly kubeconfig: string;
   readonly hub: Cluster;
-  /** Whether the hub shows us our own entry. */
-  readonly isListed: boolean;
+  /** What the hub shows us of ourselves; nothing where it has not let us in yet, or has deleted us. */
+  readonly entry: ManagedCluster | undefined;
 }
 
 class RegistrationAgent {
@@ -180,11 +160,16 @@ class RegistrationAgent {
   readonly #asking: Asking = {};
   /** Phases that are over and finish what they had begun. */
   readonly #leaving = new Set<Promise<void>>();
+  readonly #looks: AuthorityLooks;
   #target: HubTarget;
   /** A way to the hub that was tried and is good: the next phase begins with it. */
   #proved: Way | undefined;
   /** Since when the hub has not known our certificate (milliseconds). */
   #refusedSince: number | undefined;
+  /** Whether the entry was seen to go, so that what was granted has to go too. */
+  #wasDeleted = false;
+  /** Whether it was said that the hub does not let us in. */
+  #isOutSaid = false;
   #hasStarted = false;
 
   constructor(options: RegistrationAgentOptions, target: HubTarget) {
@@ -194,6 +179,7 @@ class RegistrationAgent {
     this.#home = home;
     this.#namespace = namespace;
     this.#random = random;
+    this.#looks = new AuthorityLooks(options.clock);
     this.#target = target;
   }
 
@@ -208,15 +194,65 @@ class RegistrationAgent {
     if (isUnusable(identity)) return this.#bootstrap(hub, identity.why);
     const kubeconfig = identityKubeconfig(hub, identity);
     const way = await this.#known(kubeconfig, identity);
-    if (way.isListed || hasAskedWith(secret, this.#target)) return this.#work(identity, way, hub);
-    // A cluster that is deleted on the hub stays so, until somebody lets it join again.
-    way.hub.client.close();
+    if (!way.entry && !hasAskedWith(secret, this.#target)) return this.#askAnew(identity, way);
+    const shown = way.entry ? way : await this.#untilShown(identity, way);
+    if (!shown) return;
+    if (standingOf(shown.entry) === "denied") return this.#standBy(identity, shown);
+    return this.#work(identity, shown, hub);
+  }
+
+  /** A cluster that is deleted on the hub stays so, until somebody lets it join again. */
+  #askAnew({ certificate }: HubIdentity, { hub }: Way): void {
+    hub.client.close();
     const why = "the hub has no such cluster any more, and it was told to join again";
-    this.#target = { ...this.#target, refused: { certificate: identity.certificate, why, mayReturn: false } };
+    this.#target = { ...this.#target, refused: { certificate, why, mayReturn: false } };
+  }
+
+  /** Asks for its own entry, ever more seldom, and for nothing else; undefined when it has to begin anew. */
+  async #untilShown({ notAfter }: HubIdentity, way: Way): Promise<Way | undefined> {
+    const { spoke, spokeNamespace: namespace = this.#namespace, clock, log, signal } = this.#options;
+    const { clusterName } = this;
+    try {
+      if (this.#wasDeleted) await withdrawAccess({ spoke, clusterName, namespace });
+      this.#wasDeleted = false;
+      for (let looks = 0; !signal.aborted && clock.now() < notAfter; looks++) {
+        if (looks === LOOKS_IN_SILENCE && !this.#isOutSaid) {
+          const next = `capstan accept --clusters ${clusterName} on the hub; where it was deleted, let it join again`;
+          log.warn("the hub does not let this cluster in, and is asked for nothing else", {
+            cluster: clusterName,
+            next,
+          });
+          this.#isOutSaid = true;
+        }
+        await pause(clock, backoffDelay(SHOWN_SOON, looks), signal);
+        const entry = signal.aborted ? undefined : await this.#entry(way.hub, "certificate");
+        if (!entry) continue;
+        this.#isOutSaid = false;
+        return { ...way, entry };
+      }
+    } catch (error) {
+      way.hub.client.close();
+      throw error;
+    }
+    way.hub.client.close();
+    return undefined;
+  }
+
+  /** A denied cluster may look at its entry, and no more. */
+  async #standBy({ notAfter }: HubIdentity, { hub }: Way): Promise<void> {
+    const { log } = this.#options;
+    const { clusterName } = this;
+    const next = `capstan accept --clusters ${clusterName} on the hub`;
+    log.warn("the hub has denied this cluster, and is asked for nothing until it accepts it", {
+      cluster: clusterName,
+      next,
+    });
+    await this.#phase(hub, (end) => [this.#entrance(hub, "denied", end), this.#withdrawal(hub, false)], notAfter);
   }
 
   /** Ends when all that was begun has ended. */
   async close(): Promise<void> {
+    this.#looks.close();
     this.#proved?.hub.client.close();
     await Promise.all(this.#leaving);
   }
@@ -227,6 +263,7 @@ class RegistrationAgent {
     const way = await this.#reached(kubeconfig, "bootstrap kubeconfig");
     const { clusterName: cluster, agentName: agent } = this.#target;
     this.#options.log.info("asks to join the hub", { cluster, agent, because });
+    this.#looks.done();
     await this.#phase(way.hub, (end) => [
       this.#clusterEntry(way.hub, "bootstrap"),
       this.#certificate({ hub: way.hub, as: "bootstrap", found: end }),
@@ -261,11 +298,12 @@ class RegistrationAgent {
     await this.#phase(
       hub,
       (end) => [
+        this.#entrance(hub, "let in", end),
         this.#certificate({ hub, as: "itself", found: found(end), report }),
         this.#clusterEntry(hub, "joined"),
         agentStatusController({ hub, spoke, clusterName, ...(claims && { claims }), clock, log }),
         managedNamespacesController({ hub, spoke, clusterName, hubServer: trusted.server, clock }),
-        agentLeaseController({ hub, clusterName, clock, random, heard: this.#hearing(identity, trusted.server, end) }),
+        agentLeaseController({ hub, clusterName, clock, random, heard: this.#hearing(hub, identity, end) }),
         this.#authority(hub, prove),
         ...this.#access(hub),
       ],
@@ -277,18 +315,23 @@ class RegistrationAgent {
   async #reached(kubeconfig: string, shown: ShownAs): Promise<Way> {
     const hub = await this.#options.connectHub(kubeconfig);
     try {
-      await hub.client.get(ManagedCluster, this.clusterName, { timeout: GREETING_TIMEOUT });
-      return { kubeconfig, hub, isListed: true };
+      return { kubeconfig, hub, entry: await this.#entry(hub, shown) };
+    } catch (error) {
+      hub.client.close();
+      throw error;
+    }
+  }
+
+  /** What the hub shows us of ourselves, if anything; throws in words for people. */
+  async #entry(hub: Cluster, shown: ShownAs): Promise<ManagedCluster | undefined> {
+    const { clusterName } = this;
+    try {
+      return await hub.client.get(ManagedCluster, clusterName, { timeout: GREETING_TIMEOUT });
     } catch (error) {
       const { server } = this.#target.hub;
-      const trouble = isUnknownCluster(error)
-        ? undefined
-        : hubTrouble(error, { server, shown, clusterName: this.clusterName });
-      if (trouble !== undefined) {
-        hub.client.close();
-        throw isUnauthorized(error) ? new Refusal(trouble) : new Error(trouble);
-      }
-      return { kubeconfig, hub, isListed: false };
+      const trouble = isUnknownCluster(error) ? undefined : hubTrouble(error, { server, shown, clusterName });
+      if (trouble === undefined) return undefined;
+      throw isUnauthorized(error) ? new Refusal(trouble) : new Error(trouble);
     }
   }
 
@@ -324,19 +367,38 @@ class RegistrationAgent {
     return true;
   }
 
-  /** Listens to the beats, which tell first when the hub does not know us, or is somebody else. */
-  #hearing(identity: HubIdentity, server: string, end: () => void): (failure: unknown) => void {
+  /** Listens to the beats, which tell first when the hub does not know us, has put us out, or is somebody else. */
+  #hearing(hub: Cluster, identity: HubIdentity, end: () => void): (failure: unknown) => void {
     const { log } = this.#options;
     const { clusterName } = this;
+    const { server } = this.#target.hub;
     let said = "";
     return (failure) => {
       if (!isUnauthorized(failure)) this.#refusedSince = undefined;
       else if (this.#refuse(identity)) return end();
+      if (isForbidden(failure)) void this.#endIfPutOut(hub, end);
       const isOurs = isUnauthorized(failure) || isNetworkError(failure) || isTimeout(failure);
       const trouble = isOurs ? (hubTrouble(failure, { server, shown: "certificate", clusterName }) ?? "") : "";
       if (trouble !== "" && trouble !== said) log.warn("the cluster's beat does not come through", { why: trouble });
       said = trouble;
     };
+  }
+
+  /** One right that is missing may be on its way; without its entry a cluster has none. */
+  async #endIfPutOut(hub: Cluster, end: () => void): Promise<void> {
+    try {
+      if (!(await this.#entry(hub, "certificate"))) end();
+    } catch {
+      // the next beat will tell
+    }
+  }
+
+  #entrance(hub: Cluster, standing: Standing, end: () => void): Controller {
+    const changed = (now: Standing) => {
+      if (now === "gone") this.#wasDeleted = true;
+      end();
+    };
+    return entranceController({ hub, clusterName: this.clusterName, standing, changed });
   }
 
   /** Asks now and then whether the hub knows the certificate again that it did not know: it may have been restored. */
@@ -409,10 +471,15 @@ class RegistrationAgent {
 
   #access(hub: Cluster): Controller[] {
     const { spoke, grantAccess: clusterRole, spokeNamespace: namespace = this.#namespace, clock, log } = this.#options;
-    const place = { hub, spoke, clusterName: this.clusterName, namespace };
-    const withdrawal = accessWithdrawalController({ ...place, isGranted: clusterRole !== undefined });
+    const withdrawal = this.#withdrawal(hub, clusterRole !== undefined);
     if (clusterRole === undefined) return [withdrawal];
+    const place = { hub, spoke, clusterName: this.clusterName, namespace };
     return [withdrawal, accessTokenController({ ...place, clusterRole, clock, log, random: this.#random })];
+  }
+
+  #withdrawal(hub: Cluster, isGranted: boolean): Controller {
+    const { spoke, spokeNamespace: namespace = this.#namespace } = this.#options;
+    return accessWithdrawalController({ hub, spoke, clusterName: this.clusterName, namespace, isGranted });
   }
 
   #authority(hub: Cluster, prove: (renewed: KubeconfigCluster) => Promise<void>): Controller {
@@ -424,6 +491,7 @@ class RegistrationAgent {
       home: this.#home,
       namespace: this.#namespace,
       target: this.#target,
+      looks: this.#looks,
       log,
     });
   }
@@ -454,24 +522,6 @@ function isUnknownCluster(error: unknown): boolean {
   return isNotFound(error) && !isUnknownKind(error);
 }
 
-async function storedSecret(home: Cluster, namespace: string): Promise<Secret | undefined> {
-  try {
-    return await home.client.get(Secret, `${namespace}/${HUB_SECRET}`);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
-/** Whoever installs agents makes their namespace; on a bare cluster there is nobody else. */
-async function ensureNamespace(home: Cluster, namespace: string): Promise<void> {
-  try {
-    await home.client.create(Namespace, { metadata: { name: namespace } });
-  } catch (error) {
-    if (!isAlreadyExists(error) && !isForbidden(error)) throw error;
-  }
-}
-
 /** The bootstrap kubeconfig, with the hub trusted as it is to be now. */
 function trusting(bootstrapKubeconfig: string, hub: KubeconfigCluster): string {
   const config = parseKubeconfig(bootstrapKubeconfig, BOOTSTRAP);
@@ -487,13 +537,6 @@ function bootstrapHub(kubeconfig: string): KubeconfigCluster {
   const hub = currentHub(kubeconfig, BOOTSTRAP);
   if (hub) return hub;
   throw new KubeconfigError(`${BOOTSTRAP} has no current context that leads to a cluster`);
-}
-
-const NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789";
-
-/** Five characters, as upstream names its agents. */
-function randomName(): string {
-  return Array.from({ length: 5 }, () => NAME_CHARACTERS.charAt(randomInt(NAME_CHARACTERS.length))).join("");
 }
 
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {

@@ -13,3 +13,10 @@ it.each([
     ),
   ).toBe(due);
 });
+
+it("renewal waits for half of what was left, when the signer dated the certificate back by more than it lives", () => {
+  const life = { notBefore: new Date(-300_000), notAfter: new Date(60_000) };
+  const share = renewalShare(() => 0);
+  expect(renewalTime(life, share)).toBe(-12_000);
+  expect(renewalTime(life, share, 0)).toBe(30_000);
+});

@@ -12,7 +12,15 @@ export function renewalShare(random: () => number): number {
   return LATEST_SHARE + SHARE_SPREAD * random();
 }
 
-/** When to ask for the next one, in milliseconds: as soon as only this share of the lifetime is left. */
-export function renewalTime({ notBefore, notAfter }: { notBefore: Date; notAfter: Date }, share: number): number {
-  return notAfter.getTime() - share * (notAfter.getTime() - notBefore.getTime());
+/**
+ * When to ask for the next one, in milliseconds: as soon as only this share of the lifetime is left, but not before half
+ * of what was left when it came. Signers date certificates back, and one of a minute would be old from the beginning.
+ */
+export function renewalTime(
+  { notBefore, notAfter }: { notBefore: Date; notAfter: Date },
+  share: number,
+  cameAt = notBefore.getTime(),
+): number {
+  const end = notAfter.getTime();
+  return Math.max(end - share * (end - notBefore.getTime()), (cameAt + end) / 2);
 }
