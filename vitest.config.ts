@@ -34,6 +34,15 @@ export default defineConfig({
       { extends: true, test: { ...shared, name: "crash", include: ["test/crash/**/*.test.ts"] } },
       {
         extends: true,
+        test: {
+          ...shared,
+          name: "rotation",
+          include: ["test/rotation/**/*.test.ts"],
+          disableConsoleIntercept: true,
+        },
+      },
+      {
+        extends: true,
         test: { ...shared, name: "bench", include: ["bench/**/*.bench.ts"], disableConsoleIntercept: true },
       },
       {
