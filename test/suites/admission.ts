@@ -405,7 +405,35 @@ export function workAdmissionCases(hub: Hub): void {
       writer.patch(ManifestWork, `default/${allowed.metadata.name}`, change, { type: "merge" });
     expect(await refusalOf(patch({ spec: executor("other") }))).toMatchObject({ code: 400 });
     await patch({ metadata: { labels: { a: "b" } } });
+    await patch({ spec: { workload: { manifests: [manifest("b")] } } });
     const nil = await create([manifest("b")], {}, writer);
     expect(nil.spec?.executor, "nobody named, and the gate is closed").toBeUndefined();
+  });
+
+  it("a ManifestWork cannot be made to do something else in a name that its writer may not use, and may be labelled", async () => {
+    const executor = { subject: { type: "ServiceAccount", serviceAccount: { namespace: "ns", name: "robot" } } };
+    const { metadata } = await create([manifest("a")], { executor });
+    const { client: writer, name: user } = await somebody(hub(), [
+      { apiGroups: [WORKS], resources: ["manifestworks"], verbs: ["get", "patch", "update"] },
+    ]);
+    clients.push(writer);
+    const patch = (change: object) => writer.patch(ManifestWork, `default/${metadata.name}`, change, { type: "merge" });
+    for (const spec of [
+      { workload: { manifests: [manifest("b")] } },
+      { deleteOption: { propagationPolicy: "Orphan" } },
+      { manifestConfigs: [{ resourceIdentifier: { resource: "configmaps", name: "a", namespace: "default" } }] },
+    ]) {
+      expect(await refusalOf(patch({ spec }))).toMatchObject({
+        code: 400,
+        message: expect.stringContaining(`user ${user} cannot manipulate the Manifestwork with executor ns/robot`),
+      });
+    }
+    const finalizers = ["cluster.open-cluster-management.io/manifest-work-cleanup"];
+    await patch({ metadata: { labels: { a: "b" }, finalizers } });
+    await patch({ metadata: { finalizers: null } });
+    // Without a name to hide behind it is what its writer may do: with the gate closed, anything.
+    expect(
+      (await patch({ spec: { executor: null, workload: { manifests: [manifest("b")] } } })).spec?.executor,
+    ).toBeUndefined();
   });
 }

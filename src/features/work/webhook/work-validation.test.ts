@@ -111,7 +111,23 @@ describe("the executor of a work", () => {
     });
     expect(needed(asked(work([], as("ns", "robot")), work([], as("ns", "other"))))).toHaveLength(1);
     expect(needed(asked(work([], as("ns", "robot")), GOOD))).toHaveLength(1);
-    expect(needed(asked(work([], as("ns", "robot")), work([], as("ns", "robot"))))).toEqual([]);
+  });
+
+  it("needs it too when somebody else named it, for whatever the work shall do, and for nothing beside that", () => {
+    const old = work([configMap("a")], as("ns", "robot"));
+    for (const changed of [
+      work([configMap("b")], as("ns", "robot")),
+      work([configMap("a")], { ...as("ns", "robot"), deleteOption: { propagationPolicy: "Orphan" } }),
+      work([configMap("a")], { ...as("ns", "robot"), manifestConfigs: [] }),
+    ]) {
+      expect(needed(asked(changed, old)).map((each) => each.right.name)).toEqual(["system:serviceaccount:ns:robot"]);
+    }
+    const finalizers = ["cluster.open-cluster-management.io/manifest-work-cleanup"];
+    expect(needed(asked(work([configMap("a")], as("ns", "robot"), { finalizers }), old))).toEqual([]);
+    const going = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+    expect(needed(asked(work([configMap("b")], as("ns", "robot"), going), old))).toEqual([]);
+    expect(needed(asked(work([configMap("b")]), GOOD)), "nobody named, and the gate is closed").toEqual([]);
+    expect(needed(asked(work([configMap("b")]), GOOD), true), "nobody named, with the gate").toHaveLength(1);
   });
 
   it("is the agent where nobody is named, which needs a right only with the gate", () => {

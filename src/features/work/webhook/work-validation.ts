@@ -64,14 +64,15 @@ function nameFlaw(manifests: readonly unknown[]): Refusal | undefined {
 const AGENT = { namespace: "", name: "klusterlet-work-sa" };
 
 /**
- * To act in somebody's name one needs the right to. A work that names nobody acts in the name of the agent, which may do
- * everything: `nilExecutor` says whether that needs a right too.
+ * To act in somebody's name one needs the right to, whoever named them first: a work is as much what it carries as who
+ * applies it. A work that names nobody acts in the name of the agent, which may do everything: `nilExecutor` says whether
+ * that needs a right too.
  */
 export function executorRights(request: Request, nilExecutor: boolean): NeededRight[] {
   const { object, oldObject, operation, userInfo } = request;
   if (!object || isDeleting(object)) return [];
+  if (operation !== "CREATE" && oldObject && equal(object.spec ?? null, oldObject.spec ?? null)) return [];
   const executor = executorOf(object);
-  if (operation !== "CREATE" && oldObject && equal(executor ?? null, executorOf(oldObject) ?? null)) return [];
   const account = executor ?? (nilExecutor ? AGENT : undefined);
   if (!account) return [];
   const namespace = request.namespace ?? object.metadata.namespace ?? "";
