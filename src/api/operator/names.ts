@@ -94,6 +94,8 @@ export const KlusterletCondition = {
   RegistrationDesiredDegraded: "RegistrationDesiredDegraded",
   WorkDesiredDegraded: "WorkDesiredDegraded",
   HubConnectionDegraded: "HubConnectionDegraded",
+  /** Ours, and only once something was held: what a person has to confirm before the work agent removes it. */
+  WorkRemovalHeld: "WorkRemovalHeld",
 } as const;
 
 export const KlusterletReason = {
@@ -120,6 +122,8 @@ export const KlusterletReason = {
   bootstrapError: "BootstrapSecretError",
   bootstrapUnauthorized: "BootstrapSecretUnauthorized",
   bootstrapFunctional: "BootstrapSecretFunctional",
+  removalHeld: "RemovalHeld",
+  noRemovalHeld: "NoRemovalHeld",
 } as const;
 
 /** What restores the identity of a cluster that lost it, given by whoever administers hub and spoke; conditions name it. */

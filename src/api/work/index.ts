@@ -18,6 +18,7 @@ export {
 export { manifestWorkReplicaSetCrd } from "./manifest-work-replica-set.ts";
 export {
   AppliedAnnotation,
+  AppliedLabel,
   DETACH_LEDGER,
   REMOVAL_CONFIRMED,
   WORK_FIELD_MANAGER,

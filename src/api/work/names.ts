@@ -34,12 +34,22 @@ export const AppliedAnnotation = {
   hub: "work.capstan.dev/hub",
   /** The state of the work that it was last brought in line with, as JSON: uid, generation, resourceVersion. */
   seen: "work.capstan.dev/seen",
+  /**
+   * What it was made for, as JSON, in the form of `status.appliedResources`. It counts until something is listed there: a
+   * new object cannot have a status, and what is about to come must be known before it comes.
+   */
+  coming: "work.capstan.dev/coming",
   /** Why something is not removed until somebody confirms it; for people. */
   held: "work.capstan.dev/removal-held",
   /** By a person: `confirmed` lets go what is held. */
   removal: "work.capstan.dev/removal",
 } as const;
 export const REMOVAL_CONFIRMED = "confirmed";
+
+export const AppliedLabel = {
+  /** `"true"` on an AppliedManifestWork, by our agent, while something of it is held: by this one finds them. */
+  held: "work.capstan.dev/removal-held",
+} as const;
 
 /** Who applies server-side where a work does not say; who says may only add to it. */
 export const WORK_FIELD_MANAGER = "work-agent";

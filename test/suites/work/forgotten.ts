@@ -66,6 +66,8 @@ export function forgottenCases(stage: () => WorkStage): void {
       await stage().startAgent({ evictionGrace: GRACE });
       for (const work of works)
         await eventually(async () => expect(await held(work)).toMatch(/lacks many works at once/));
+      const { items } = await stage().spoke.client.list(AppliedManifestWork, { labelSelector: HELD });
+      expect(items.map(({ spec }) => spec?.manifestWorkName)).toEqual(expect.arrayContaining(works));
       await annotate(first, { "work.capstan.dev/removal": "confirmed" });
       await eventually(async () => expect(await stage().exists(ConfigMap, `${namespace}/m0`)).toBe(false));
       for (let at = 1; at < works.length; at++) {

@@ -5,6 +5,7 @@ import { basicCases } from "./basics.ts";
 import { endingCases } from "./endings.ts";
 import { finishedCases } from "./finished.ts";
 import { forgottenCases } from "./forgotten.ts";
+import { planCases } from "./plan.ts";
 import { reportCases } from "./reports.ts";
 import { rightsCases } from "./rights.ts";
 import { WorkStage } from "./stage.ts";
@@ -28,6 +29,7 @@ export function workSuite(start: StartServer): void {
     rightsCases,
     finishedCases,
     workloadCases,
+    planCases,
     forgottenCases,
   ])
     cases(() => stage);

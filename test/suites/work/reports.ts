@@ -30,6 +30,18 @@ export function reportCases(stage: () => WorkStage): void {
       expect(await reported()).toBe("1");
       await patch(`${namespace}/a`, { k: "2" });
       await eventually(async () => expect(await reported()).toBe("2"));
+
+      const synced = async () =>
+        manifestOf(await stage().get(name)).conditions.find(({ type }) => type === "StatusFeedbackSynced");
+      const before = await synced();
+      let value = 2;
+      await eventually(async () => {
+        await patch(`${namespace}/a`, { k: String(++value) });
+        await eventually(async () => expect(await reported()).toBe(String(value)));
+        const after = await synced();
+        expect(after?.lastTransitionTime).not.toBe(before?.lastTransitionTime); // of which there is one a second
+        expect(after).toMatchObject({ status: before?.status, reason: before?.reason });
+      });
     });
 
     it("that cannot be had says so", async () => {
@@ -115,8 +127,15 @@ export function reportCases(stage: () => WorkStage): void {
         ...executor(namespace, "keeper"),
         deleteOption: { propagationPolicy: "Orphan" },
       });
+      const orphaningRules = [{ resource: "configmaps", namespace, name: "c" }];
+      const some = await stage().work([configMap(namespace, "c"), configMap(namespace, "d")], {
+        ...executor(namespace, "keeper"),
+        deleteOption: { propagationPolicy: "SelectivelyOrphan", selectivelyOrphans: { orphaningRules } },
+      });
       await stage().untilReported(owned, { applied: "False" });
       await stage().untilReported(orphaned, { applied: "True" });
+      const partly = await stage().untilReported(some, { applied: "False" });
+      expect([0, 1].map((ordinal) => manifestOf(partly, ordinal).conditions[0]?.status)).toEqual(["True", "False"]);
     });
 
     it("cannot give away more than the account has", async () => {

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { ConfigMap } from "#api/core";
 import type { DynamicObject } from "#api/meta";
 import { ClusterRole, type PolicyRule, RoleBinding } from "#api/rbac";
-import { conditionOf, configMap, manifestOf, type Spec, type WorkStage } from "./stage.ts";
+import { eventually } from "../../support/eventually.ts";
+import { conditionOf, configMap, gadgetDefinition, manifestOf, type Spec, type WorkStage } from "./stage.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const VERBS = ["get", "create", "update", "patch", "delete"] as const;
@@ -43,6 +44,30 @@ const SORTS: readonly Sort[] = [
   },
 ];
 
+/** Kinds that hold secrets, give rights, or make further kinds. */
+const TELLING_SORTS: readonly Sort[] = [
+  {
+    group: "",
+    resource: "secrets",
+    object: (namespace) => ({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "a", namespace },
+      stringData: { password: "canary" },
+    }),
+  },
+  {
+    group: "",
+    resource: "serviceaccounts",
+    object: (namespace) => ({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "a", namespace } }),
+  },
+  {
+    group: "apiextensions.k8s.io",
+    resource: "customresourcedefinitions",
+    object: (namespace) => gadgetDefinition(`${namespace}.example.com`),
+  },
+];
+
 export function rightsCases(stage: () => WorkStage): void {
   const as = (namespace: string, name: string): Spec => ({
     executor: { subject: { type: "ServiceAccount", serviceAccount: { namespace, name } } },
@@ -60,7 +85,7 @@ export function rightsCases(stage: () => WorkStage): void {
   };
 
   describe("whatever the account lacks", () => {
-    for (const sort of SORTS) {
+    for (const sort of [...SORTS, ...TELLING_SORTS]) {
       it(`of verbs for ${sort.resource} is not done in its name, and all is done when it lacks none`, async () => {
         const namespace = await stage().namespace();
         const { group, resource } = sort;
@@ -161,6 +186,40 @@ export function rightsCases(stage: () => WorkStage): void {
       await stage().account(namespace, "chief", [onRoles, escalate]);
       const name = await stage().work([role(namespace, "greedy", ["secrets"])], as(namespace, "chief"));
       await stage().untilReported(name, { applied: "True" });
+      await stage().edit(name, { workload: { manifests: [role(namespace, "greedy", ["secrets", "pods"])] } });
+      await stage().untilReported(name, { applied: "True" });
+    });
+
+    it("cannot be slipped into a role that gathers others by a label", async () => {
+      const namespace = await stage().namespace();
+      const label = { [`${namespace}/aggregate`]: "true" };
+      const whole = `whole-${namespace}`;
+      await stage().spoke.client.create(ClusterRole, {
+        metadata: { name: whole },
+        aggregationRule: { clusterRoleSelectors: [{ matchLabels: label }] },
+        rules: [],
+      });
+      await stage().account(namespace, "maker", [
+        onRoles,
+        { apiGroups: [""], resources: ["configmaps"], verbs: ["get"] },
+      ]);
+      const part = (name: string, resources: string[]): DynamicObject => ({
+        apiVersion: `${RBAC}/v1`,
+        kind: "ClusterRole",
+        metadata: { name: `${name}-${namespace}`, labels: label },
+        rules: [{ apiGroups: [""], resources, verbs: ["get"] }],
+      });
+      const name = await stage().work(
+        [part("modest", ["configmaps"]), part("greedy", ["secrets"])],
+        as(namespace, "maker"),
+      );
+      const work = await stage().untilReported(name, { applied: "False" });
+      expect(manifestOf(work, 0).conditions[0]?.status).toBe("True");
+      expect(manifestOf(work, 1).conditions[0]?.message).toContain("error: permission escalation");
+      await eventually(async () => {
+        const { rules = [] } = await stage().spoke.client.get(ClusterRole, whole);
+        expect(rules.flatMap(({ resources }) => resources)).toEqual(["configmaps"]);
+      });
     });
 
     it("is done once it is granted, and stops being done for what comes after it is taken away", async () => {

@@ -1,5 +1,6 @@
 /** How objects get to the spoke: every strategy, and works that want the same object. */
 import { describe, expect, it } from "vitest";
+import { Deployment } from "#api/apps";
 import { ConfigMap } from "#api/core";
 import type { DynamicObject } from "#api/meta";
 import type { ManifestConfig, UpdateStrategy } from "#api/work";
@@ -124,6 +125,90 @@ export function strategyCases(stage: () => WorkStage): void {
       await eventually(async () => {
         expect(await stage().dataOf(`${namespace}/present`)).toEqual({ k: "spoke", other: "2" });
         expect(await stage().dataOf(`${namespace}/change`)).toEqual({ k: "1", other: "2" });
+      });
+    });
+  });
+
+  describe("fields that are ignored", () => {
+    const program = (namespace: string, name: string, replicas: number, level: string): DynamicObject => ({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name, namespace },
+      spec: {
+        replicas,
+        selector: { matchLabels: { app: name } },
+        template: {
+          metadata: { labels: { app: name } },
+          spec: {
+            containers: [
+              {
+                name: "c",
+                image: "image",
+                env: [
+                  { name: "LEVEL", value: level },
+                  { name: "MODE", value: "a" },
+                ],
+              },
+            ],
+          },
+        },
+      },
+    });
+    const levels = '.spec.template.spec.containers[] | select(.name == "c") | .env[] | select(.name == "LEVEL")';
+    const FORMS: readonly [form: string, fields: object][] = [
+      ["path", { jsonPaths: [".spec.replicas"] }],
+      ["pointer", { jsonPointers: ["/spec/replicas"] }],
+      ["expression", { jqPathExpressions: [".spec.replicas", levels] }],
+    ];
+
+    it.each([...FORMS])("are left as the spoke has them, said by %s", async (form, fields) => {
+      const namespace = await stage().namespace();
+      const strategy = (condition: string) =>
+        ({
+          type: "ServerSideApply",
+          serverSideApply: { force: true, ignoreFields: [{ condition, ...fields }] },
+        }) as UpdateStrategy;
+      const manifestConfigs = ["OnSpokePresent", "OnSpokeChange"].map((condition, at) => ({
+        resourceIdentifier: {
+          group: "apps",
+          resource: "deployments",
+          namespace,
+          name: at === 0 ? "present" : "change",
+        },
+        updateStrategy: strategy(condition),
+      }));
+      const programs = (replicas: number, level: string) =>
+        ["present", "change"].map((name) => program(namespace, name, replicas, level));
+      const seen = async (name: string) => {
+        const { spec } = await stage().spoke.client.get(Deployment, `${namespace}/${name}`);
+        return [spec.replicas, spec.template.spec.containers[0]?.env?.find((each) => each.name === "LEVEL")?.value];
+      };
+      const name = await stage().work(programs(0, "low"), { manifestConfigs });
+      await stage().untilReported(name, { applied: "True" });
+      for (const each of ["present", "change"]) {
+        expect(await seen(each)).toEqual([0, "low"]);
+        await stage().spoke.client.patch(
+          Deployment,
+          `${namespace}/${each}`,
+          {
+            spec: {
+              replicas: 1,
+              template: { spec: { containers: [{ name: "c", env: [{ name: "LEVEL", value: "theirs" }] }] } },
+            },
+          },
+          { type: "strategic" },
+        );
+      }
+      // Another work is done with in the meantime, so that whatever would be mended has been.
+      const marker = await stage().work([configMap(namespace, "marker")]);
+      await stage().untilReported(marker, { applied: "True" });
+      for (const each of ["present", "change"]) expect(await seen(each)).toEqual([1, "theirs"]);
+
+      await stage().edit(name, { workload: { manifests: programs(0, "high") } });
+      await stage().untilReported(name, { applied: "True" });
+      await eventually(async () => {
+        expect(await seen("present")).toEqual([1, form === "expression" ? "theirs" : "high"]);
+        expect(await seen("change")).toEqual([0, "high"]);
       });
     });
   });

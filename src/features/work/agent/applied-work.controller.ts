@@ -14,7 +14,7 @@ import type { Logger } from "#lib/log";
 import { hasFinalizer, isDeleting, withoutFinalizer } from "#lib/meta";
 import { backoffDelay } from "#lib/queue";
 import { again, type Cluster, type Controller, done, type Trigger } from "#runtime";
-import { type HubSide, isLookedAfter, ownerOf, sorted } from "./applied-work.ts";
+import { type HubSide, isLookedAfter, listedIn, ownerOf, sorted } from "./applied-work.ts";
 import { Followed } from "./followed.ts";
 import { remove } from "./removal.ts";
 
@@ -47,7 +47,10 @@ export function appliedWorkController(options: AppliedWorkControllerOptions): Co
   return {
     name: "appliedmanifestwork",
     concurrency: CONCURRENCY,
-    triggers: [applieds.keyedBy(({ metadata }) => metadata.name), gone],
+    triggers: [
+      applieds.keyedBy(({ metadata }) => metadata.name, { when: (_, after) => !after || isDeleting(after) }),
+      gone,
+    ],
 
     async reconcile(name, { signal, log }) {
       const applied = applieds.get(name);
@@ -57,7 +60,7 @@ export function appliedWorkController(options: AppliedWorkControllerOptions): Co
         going.release(name);
         return done;
       }
-      const listed = applied.status?.appliedResources ?? [];
+      const listed = listedIn(applied);
       const { remaining, targets, problems } = await remove(listed, { engine, kinds, owner: ownerOf(applied), signal });
       if (remaining.length === 0) {
         await spoke.commit(AppliedManifestWork, applied, withoutFinalizer(applied, WorkFinalizer.applied));
@@ -66,7 +69,7 @@ export function appliedWorkController(options: AppliedWorkControllerOptions): Co
       if (problems.length > 0) log.warn("what was applied cannot be removed", { because: problems.join("; ") });
       going.hold(name, targets);
       const appliedResources = sorted(remaining);
-      if (!equal(appliedResources, listed)) {
+      if (!equal(appliedResources, applied.status?.appliedResources)) {
         await spoke.commit(AppliedManifestWork, applied, {
           ...applied,
           status: { ...applied.status, appliedResources },

@@ -1,9 +1,15 @@
 /** The AppliedManifestWork of a work: its name, who answers for it, and the objects that it lists. */
 import { createHash } from "node:crypto";
 import { apiVersionOf, type Kind, type OwnerReference } from "#api/meta";
-import { AppliedManifestWork, type AppliedResource, type ManifestWork, WorkFinalizer } from "#api/work";
+import {
+  AppliedAnnotation,
+  AppliedManifestWork,
+  type AppliedResource,
+  type ManifestWork,
+  WorkFinalizer,
+} from "#api/work";
 import type { Draft, ObjectId } from "#kube";
-import { equal } from "#lib/json";
+import { equal, isObject, parseJson } from "#lib/json";
 import { withFinalizer } from "#lib/meta";
 
 /** One hub, as one agent of a spoke sees it. */
@@ -63,8 +69,40 @@ function specFor(manifestWorkName: string, { hash, agentId }: HubSide): NonNulla
   return { hubHash: hash, agentID: agentId, manifestWorkName };
 }
 
+/** More than this is not for an annotation, of which an object has room for 256 KiB. */
+const LONGEST_COMING = 32_768;
+
+/** Of one that is made for these; nothing where they are too many, and have to be listed in its status first. */
+export function comingMark(resources: readonly AppliedResource[]): Record<string, string> {
+  const text = JSON.stringify(sorted(resources));
+  return resources.length === 0 || text.length > LONGEST_COMING ? {} : { [AppliedAnnotation.coming]: text };
+}
+
+/** What there is because of the work, or may be: what it was made for counts until something is listed. */
+export function listedIn({ metadata, status }: AppliedManifestWork): readonly AppliedResource[] {
+  if (status?.appliedResources) return status.appliedResources;
+  const text = metadata.annotations?.[AppliedAnnotation.coming];
+  return text === undefined ? [] : resourcesIn(text);
+}
+
+/** What somebody else has written there is no list. */
+function resourcesIn(text: string): AppliedResource[] {
+  try {
+    const value = parseJson(text);
+    return Array.isArray(value) ? value.filter(isResource) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isResource(value: unknown): value is AppliedResource {
+  if (!isObject(value)) return false;
+  const { group = "", version, resource, namespace = "", name } = value;
+  return [group, version, resource, namespace, name].every((each) => typeof each === "string");
+}
+
 /** What every object of the work carries: an owner among others, which does not manage it. */
-export function ownerOf({ metadata }: AppliedManifestWork): OwnerReference {
+export function ownerOf({ metadata }: Pick<AppliedManifestWork, "metadata">): OwnerReference {
   const { name, uid = "" } = metadata;
   return { apiVersion: apiVersionOf(AppliedManifestWork), kind: AppliedManifestWork.kind, name, uid };
 }

@@ -4,7 +4,7 @@
  */
 import type { DynamicObject } from "#api/meta";
 import { type ManifestWork, type UpdateStrategy, WORK_FIELD_MANAGER, WorkCondition } from "#api/work";
-import { identityOf, idOf } from "#kube";
+import { objectIdentity } from "#kube";
 import { isTrue } from "#lib/conditions";
 import { equal } from "#lib/json";
 import { isDeleting } from "#lib/meta";
@@ -16,17 +16,34 @@ export interface Claim {
   readonly updateStrategy: UpdateStrategy | undefined;
 }
 
-/** Which objects a work has manifests of. */
-export function objectsOf({ spec }: ManifestWork): string[] {
-  return [...new Set((spec?.workload?.manifests ?? []).flatMap((object) => identityIn(object) ?? []))];
+const objects = new WeakMap<ManifestWork, readonly string[]>();
+
+/** Which objects a work has manifests of. It is asked for at every event, so it is made once. */
+export function objectsOf(work: ManifestWork): readonly string[] {
+  const known = objects.get(work);
+  if (known) return known;
+  const manifests = work.spec?.workload?.manifests ?? [];
+  const found = [...new Set(manifests.flatMap((object) => identityIn(object) ?? []))];
+  objects.set(work, found);
+  return found;
+}
+
+/** Who else wants objects of the work, and in which state they are: the same for as long as nothing about it changes. */
+export function rivalsOf(work: ManifestWork, worksFor: (identity: string) => readonly ManifestWork[]): string {
+  const { name: own } = work.metadata;
+  const others = objectsOf(work).flatMap((identity) => worksFor(identity));
+  return others
+    .filter(({ metadata }) => metadata.name !== own)
+    .map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`)
+    .join();
 }
 
 /** Undefined for what is no object. Where no namespace is named, the object is in `default`, or has none. */
 export function identityIn(object: DynamicObject): string | undefined {
   const { apiVersion, kind, metadata } = (object ?? {}) as Partial<DynamicObject>;
   if (!apiVersion || !kind || !metadata?.name) return undefined;
-  const { namespace, ...id } = idOf(object);
-  return identityOf({ ...id, ...(namespace && namespace !== "default" && { namespace }) });
+  const { namespace, name } = metadata;
+  return objectIdentity({ apiVersion, kind, metadata: namespace === "default" ? { name } : metadata });
 }
 
 /** The older work that decides how the object looks; undefined when it is this one, or both can have their way. */

@@ -56,7 +56,7 @@ export function feedbackOf(
   for (const rule of rules) {
     const paths = rule.type === "JSONPaths" ? (rule.jsonPaths ?? []) : WELL_KNOWN[`${apiVersionOf(kind)} ${kind.kind}`];
     if (!paths) {
-      const what = `${apiVersionOf(kind)}, Kind=${kind.kind}`;
+      const what = `${kind.group}/${kind.version}, Kind=${kind.kind}`; // as upstream names kinds of no group too
       errors.push(`cannot find the wellknown statuses for resource with gvk ${what}`);
       continue;
     }

@@ -13,12 +13,12 @@ import {
   type Client,
   createCache,
   identityOf,
-  idOf,
   isNotFound,
   isUnknownKind,
   type LiveCache,
   type ObjectCache,
   type ObjectId,
+  objectIdentity,
   orAborted,
 } from "#kube";
 import type { Clock } from "#lib/clock";
@@ -34,8 +34,14 @@ export interface FollowedOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Something has happened to an object that this holder follows. */
-  readonly onChange: (holder: string) => void;
+  /** Something has happened to an object that this holder follows; without one, to whatever it follows. */
+  readonly onChange: (holder: string, news?: News) => void;
+}
+
+/** What is heard of an object; without `after` it is gone. */
+export interface News {
+  readonly identity: string;
+  readonly after: DynamicObject | undefined;
 }
 
 /** A copy that cannot be filled by then is done without; it is used as soon as it is there. */
@@ -174,7 +180,8 @@ export class Followed {
     cache.onChange((before, after, initial) => {
       const object = after ?? before;
       if (initial || !object) return;
-      for (const holder of place.holders.get(identityOf(idOf(object))) ?? []) this.#options.onChange(holder);
+      const identity = objectIdentity(object);
+      for (const holder of place.holders.get(identity) ?? []) this.#options.onChange(holder, { identity, after });
     });
     cache.start(life.signal);
   }

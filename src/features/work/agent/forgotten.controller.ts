@@ -27,7 +27,7 @@ import {
 import { appliedName, type HubSide, isLookedAfter, isOfHub } from "./applied-work.ts";
 import { type Fate, fateOf, type HubView } from "./forgotten.ts";
 import type { HubIdentity } from "./hub-identity.ts";
-import { annotated, holding, hubIn, seenIn } from "./provenance.ts";
+import { annotated, holding, hubIn, seenIn, withHeld } from "./provenance.ts";
 import { HELD_REASON } from "./reasons.ts";
 
 export interface ForgottenControllerOptions {
@@ -54,19 +54,25 @@ export function forgottenController(options: ForgottenControllerOptions): Contro
   const works = hub.cache(ManifestWork, { namespace: clusterName });
   const applieds = spoke.cache(AppliedManifestWork);
   const watch = new Watch(options);
+  const isThere = (applied: AppliedManifestWork) =>
+    isOfHub(applied, side) && works.get(`${clusterName}/${applied.spec?.manifestWorkName}`) !== undefined;
 
   return {
     name: "forgotten-manifestwork",
     triggers: [
-      works.keyedBy(() => ALL, { when: (before, after) => !before || !after }),
-      applieds.keyedBy(() => ALL, { when: isOfInterest }),
+      // A work that comes ends what was begun because it was not there.
+      works.keyedBy(() => ALL, {
+        when: (before, after) =>
+          !after || (!before && watch.isConcernedWith(applieds.get(appliedName(side, after.metadata.name)))),
+      }),
+      applieds.keyedBy(() => ALL, {
+        when: (before, after) =>
+          isOfInterest(before, after) && (!after || !isThere(after) || watch.isConcernedWith(after)),
+      }),
     ],
 
     async reconcile(_, context) {
       const ours = applieds.list().filter((each) => isLookedAfter(each, side) && !isDeleting(each));
-      const isThere = (applied: AppliedManifestWork) => {
-        return isOfHub(applied, side) && works.get(`${clusterName}/${applied.spec?.manifestWorkName}`) !== undefined;
-      };
       return watch.look(ours, isThere, context);
     },
   };
@@ -90,6 +96,12 @@ class Watch {
     this.#options = options;
   }
 
+  /** Whether it has to be looked at although its work is there: at the start, and where something was begun. */
+  isConcernedWith(applied: AppliedManifestWork | undefined): boolean {
+    if (this.#mayHaveLedger) return true;
+    return applied !== undefined && (this.#since.has(applied.metadata.name) || isDated(applied));
+  }
+
   async look(
     ours: readonly AppliedManifestWork[],
     isThere: (applied: AppliedManifestWork) => boolean,
@@ -99,7 +111,7 @@ class Watch {
     for (const applied of ours.filter(isThere)) {
       this.#since.delete(applied.metadata.name);
       // What is held is let go by the turn of the work, which knows whether it is still in doubt.
-      await spoke.commit(AppliedManifestWork, applied, undated(applied));
+      if (isDated(applied)) await spoke.commit(AppliedManifestWork, applied, undated(applied));
     }
     const absent = ours.filter((each) => !isThere(each));
     if (absent.length === 0 && !this.#mayHaveLedger) return done;
@@ -174,11 +186,7 @@ class Watch {
       }
       case "hold": {
         const note = holding(applied, fate.why);
-        await spoke.commit(
-          AppliedManifestWork,
-          applied,
-          undated(annotated(applied, { [AppliedAnnotation.held]: note })),
-        );
+        await spoke.commit(AppliedManifestWork, applied, undated(withHeld(applied, note)));
         spokeRecorder.tell(applied, { type: "Warning", reason: HELD_REASON, action: "RemoveWork", note });
         return;
       }
@@ -229,9 +237,13 @@ class Watch {
   }
 }
 
+function isDated({ status }: AppliedManifestWork): boolean {
+  return status?.evictionStartTime !== undefined;
+}
+
 function undated(applied: AppliedManifestWork): AppliedManifestWork {
-  if (applied.status?.evictionStartTime === undefined) return applied;
-  const { evictionStartTime: _, ...status } = applied.status;
+  const { evictionStartTime, ...status } = applied.status ?? {};
+  if (evictionStartTime === undefined) return applied;
   return { ...applied, status };
 }
 

@@ -11,6 +11,7 @@ export class HubIdentity {
   readonly #hub: Cluster;
   readonly #clusterName: string;
   #known: string | undefined;
+  #asking: Promise<string | undefined> | undefined;
 
   constructor(hub: Cluster, clusterName: string) {
     this.#hub = hub;
@@ -32,7 +33,12 @@ export class HubIdentity {
   /** As it said last, for who may do without. */
   async known(signal: AbortSignal): Promise<string | undefined> {
     try {
-      return this.#known ?? (await this.asked(signal));
+      if (this.#known !== undefined) return this.#known;
+      // Many works begin at once; one question is enough.
+      this.#asking ??= this.asked(signal).finally(() => {
+        this.#asking = undefined;
+      });
+      return await this.#asking;
     } catch (error) {
       if (!isKubeError(error)) throw error;
       return undefined;

@@ -2,8 +2,15 @@
  * Where an AppliedManifestWork comes from: which hub placed it, and which state of the work it was last brought in line
  * with. A hub that was restored from a backup, or built anew, shows by it that it knows less than it did.
  */
-import { AppliedAnnotation, type AppliedManifestWork, type ManifestWork, REMOVAL_CONFIRMED } from "#api/work";
+import {
+  AppliedAnnotation,
+  AppliedLabel,
+  type AppliedManifestWork,
+  type ManifestWork,
+  REMOVAL_CONFIRMED,
+} from "#api/work";
 import { isObject, parseJson } from "#lib/json";
+import { withLabels } from "#lib/meta";
 
 /** A state of a work, as its hub had it. */
 export interface Seen {
@@ -81,7 +88,8 @@ export function withSeen(
   const now = stateOf(work);
   const isKnown = before && before.uid === now.uid && before.generation === now.generation;
   return annotated(applied, {
-    ...(!isKnown && { [AppliedAnnotation.seen]: JSON.stringify(now) }),
+    // What was about to come has been listed by now.
+    ...(!isKnown && { [AppliedAnnotation.seen]: JSON.stringify(now), [AppliedAnnotation.coming]: undefined }),
     ...(hub !== undefined && { [AppliedAnnotation.hub]: hub }),
   });
 }
@@ -100,9 +108,15 @@ export function annotated(
   };
 }
 
+/** With a sentence that says why something of it is not removed. */
+export function withHeld(applied: AppliedManifestWork, note: string): AppliedManifestWork {
+  return withLabels(annotated(applied, { [AppliedAnnotation.held]: note }), { [AppliedLabel.held]: "true" });
+}
+
 /** Without what was said while something was held. */
 export function unheld(applied: AppliedManifestWork): AppliedManifestWork {
-  return annotated(applied, { [AppliedAnnotation.held]: undefined, [AppliedAnnotation.removal]: undefined });
+  const unsaid = { [AppliedAnnotation.held]: undefined, [AppliedAnnotation.removal]: undefined };
+  return withLabels(annotated(applied, unsaid), { [AppliedLabel.held]: undefined });
 }
 
 /** The sentence for whoever finds something held. */

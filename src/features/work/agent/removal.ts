@@ -4,7 +4,17 @@
  */
 import type { Kind, OwnerReference } from "#api/meta";
 import type { AppliedResource } from "#api/work";
-import { type ApplyEngine, type ApplyReport, identityOf, isKubeError, type Kinds, nameOf, type ObjectId } from "#kube";
+import {
+  type ApplyEngine,
+  type ApplyReport,
+  identityOf,
+  isKubeError,
+  type Kinds,
+  nameOf,
+  type ObjectId,
+  type ObjectReport,
+  type SetTracking,
+} from "#kube";
 import { isAppliedWork } from "./applied-work.ts";
 import type { Target } from "./followed.ts";
 
@@ -53,6 +63,22 @@ export async function remove(resources: readonly AppliedResource[], options: Rem
     targets: outcome.remaining,
     problems: [...new Set([...problems, ...outcome.problems])].sort(),
   };
+}
+
+/** What would become of them, each for itself; nothing is written. Throws what a server says that cannot be asked. */
+export async function plannedRemoval(
+  resources: readonly AppliedResource[],
+  { engine, kinds, owner, signal }: RemovalOptions,
+): Promise<readonly ObjectReport[]> {
+  const reports: ObjectReport[] = [];
+  for (const resource of resources) {
+    const kind = await kinds.findResource({ ...resource, group: resource.group ?? "" }, { signal });
+    if (!kind) continue;
+    const inventory = { read: async () => [idFor(kind, resource)], write: async () => {} };
+    const { objects } = await engine.plan({ wishes: [], tracking: trackingBy(owner, inventory) }, { signal });
+    reports.push(...objects);
+  }
+  return reports;
 }
 
 interface Outcome {
@@ -109,10 +135,13 @@ async function removedAtOnce(
       remaining = members;
     },
   };
-  const membership = { owner, isRival: isAppliedWork };
-  const tracking = { inventory, membership, prune: true, budget: NO_LIMIT, containers: "remove" as const };
-  const report = await engine.apply({ wishes: [], tracking }, { signal });
+  const report = await engine.apply({ wishes: [], tracking: trackingBy(owner, inventory) }, { signal });
   return { ...report, remaining };
+}
+
+function trackingBy(owner: OwnerReference, inventory: SetTracking["inventory"]): SetTracking {
+  const membership = { owner, isRival: isAppliedWork };
+  return { inventory, membership, prune: true, budget: NO_LIMIT, containers: "remove" };
 }
 
 function outcomeOf(known: readonly Known[], { objects, remaining }: RemovalReport): Outcome {

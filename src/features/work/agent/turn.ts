@@ -2,7 +2,6 @@
 import { CustomResourceDefinition } from "#api/apiextensions";
 import type { DynamicObject } from "#api/meta";
 import {
-  AppliedAnnotation,
   AppliedManifestWork,
   type AppliedResource,
   type ManifestCondition,
@@ -15,20 +14,31 @@ import { findCondition, isTrue } from "#lib/conditions";
 import { equal } from "#lib/json";
 import { backoffDelay } from "#lib/queue";
 import { again, type Cluster, done, type EventRecorder, type Outcome, type ReconcileContext } from "#runtime";
-import { ownerOf, resourceKey, resourceOf, sorted } from "./applied-work.ts";
+import {
+  appliedDraft,
+  comingMark,
+  type HubSide,
+  listedIn,
+  ownerOf,
+  resourceKey,
+  resourceOf,
+  sorted,
+} from "./applied-work.ts";
+import { rivalsOf } from "./claims.ts";
 import type { Access } from "./executor.ts";
 import type { FeedbackOptions } from "./feedback.ts";
 import { contested, sharedWith } from "./hindrances.ts";
 import { finishedPieces, isWritten, metaOf, type Piece, piecesOf, targetOf, wishFor } from "./pieces.ts";
-import { annotated, holding, isConfirmed, isHeld, regression, unheld, withSeen } from "./provenance.ts";
+import { firstMarks, holding, isConfirmed, isHeld, regression, unheld, withHeld, withSeen } from "./provenance.ts";
 import { AppliedReason, HELD_REASON } from "./reasons.ts";
 import { type Removal, remove } from "./removal.ts";
-import type { Site, Sites } from "./sites.ts";
+import { ABSENT, type Settled, type Site, type Sites, versionOf } from "./sites.ts";
 import { type Finding, workStatus } from "./status.ts";
 
 export interface TurnOptions {
   readonly hub: Cluster;
   readonly spoke: Cluster;
+  readonly side: HubSide;
   readonly sites: Sites;
   readonly access: Access;
   readonly feedback?: FeedbackOptions;
@@ -51,56 +61,95 @@ const POLL = 10_000;
 const REMOVAL_LOOK = 30_000;
 const SOON = 100;
 
+/** How a turn ended, and what it left. */
+interface End {
+  readonly outcome: Outcome;
+  readonly left: Settled;
+}
+
 export class Turn {
   readonly #options: TurnOptions;
   readonly #work: ManifestWork;
   readonly #site: Site;
   readonly #context: ReconcileContext;
-  #record: AppliedManifestWork;
+  #made: AppliedManifestWork | undefined;
 
-  constructor(options: TurnOptions, work: ManifestWork, record: AppliedManifestWork, context: ReconcileContext) {
+  constructor(
+    options: TurnOptions,
+    work: ManifestWork,
+    record: AppliedManifestWork | undefined,
+    context: ReconcileContext,
+  ) {
     this.#options = options;
     this.#work = work;
-    this.#record = record;
+    this.#made = record;
     this.#site = options.sites.of(work.metadata.name, work.metadata.generation);
     this.#context = context;
   }
 
   async run(): Promise<Outcome> {
-    const { hub, clock, feedback } = this.#options;
+    const { sites } = this.#options;
+    sites.begin(this.#site);
+    let end: End | undefined;
+    try {
+      end = await this.#carryOut();
+    } finally {
+      sites.end(this.#name, this.#site, end?.left, end?.outcome === done);
+    }
+    return end?.outcome ?? done;
+  }
+
+  /** Undefined when it was called off. */
+  async #carryOut(): Promise<End | undefined> {
+    const { sites, worksFor } = this.#options;
     const { signal } = this.#context;
     const isFinished = isTrue(this.#work.status?.conditions, WorkCondition.Complete);
-    const former = this.#record.status?.appliedResources ?? [];
+    const former = this.#made ? listedIn(this.#made) : [];
+    const rivals = rivalsOf(this.#work, worksFor);
 
-    const pieces = await this.#pieces(isFinished);
-    if (!isFinished) await this.#recordAhead(pieces.list);
+    const { pieces, deciders } = await this.#pieces(isFinished);
+    await this.#recordAhead(isFinished ? [] : pieces);
     const owner = ownerOf(this.#record);
-    const wishes = pieces.list.map((piece) => wishFor(piece, owner));
-    const patience = pieces.list.some(({ object }) => object.kind === CustomResourceDefinition.kind)
-      ? DEFINITION_PATIENCE
-      : 0;
+    const list = isFinished ? pieces : await contested(pieces, this.#site, owner);
+    const wishes = list.map((piece) => wishFor(piece, owner));
+    const patience = list.some(({ object }) => object.kind === CustomResourceDefinition.kind) ? DEFINITION_PATIENCE : 0;
     const { objects } = await this.#site.engine.apply({ wishes }, { signal, patience });
-    if (signal.aborted) return done; // half of it would be reported as failed
-    this.#noteMends(pieces.list, objects);
+    if (signal.aborted) return undefined; // half of it would be reported as failed
+    this.#noteMends(list, objects);
 
-    this.#options.sites.waits(this.#name, objects.some(isWaitingForOthers));
-    const seen = isFinished ? pieces.list : await this.#served(pieces.list);
-    const findings = await this.#findings(seen, objects, pieces.deciders);
+    sites.waits(this.#name, objects.some(isWaitingForOthers));
+    const seen = isFinished ? list : await this.#served(list);
+    const findings = await this.#findings(seen, objects, deciders);
     const departed = isFinished ? [] : departedFrom(seen, former);
     const doubt = departed.length > 0 && !isConfirmed(this.#record) ? regression(this.#record, this.#work) : undefined;
     const removal = await this.#removed(seen, departed, doubt);
     this.#site.going = removal.targets;
     this.#follow(seen);
-    if (!isFinished) {
-      await this.#recordAll(seen, findings, former, removal);
-      await this.#recordState(doubt);
-    }
+    // Neither the record nor the report stands on the other, and whichever is missing is made up for by the next turn.
+    const recording = isFinished ? undefined : this.#recordAll(seen, findings, former, removal, doubt);
+    const reporting = this.#report(findings);
+    await Promise.allSettled([recording, reporting]);
+    await recording;
+    const reported = await reporting;
+    const outcome = this.#outcome(seen, findings, doubt === undefined ? removal : NOTHING_REMOVED);
+    const [work, record] = [versionOf(reported), versionOf(this.#record)];
+    return { outcome, left: { work, record, objects: versionsIn(seen, findings), rivals } };
+  }
 
+  async #report(findings: readonly Finding[]): Promise<ManifestWork> {
+    const { hub, clock, feedback } = this.#options;
     const status = workStatus(this.#work, findings, { now: clock.now(), ...(feedback && { feedback }) });
     const reported = await hub.commit(ManifestWork, this.#work, { ...this.#work, status });
+    this.#site.work.wrote(this.#work, reported);
     this.#site.reported = reported.metadata.resourceVersion;
     this.#tellFailures(status.resourceStatus?.manifests ?? []);
-    return this.#outcome(seen, findings, doubt === undefined ? removal : NOTHING_REMOVED);
+    return reported;
+  }
+
+  /** It is there before anything is applied. */
+  get #record(): AppliedManifestWork {
+    if (!this.#made) throw new Error(`ManifestWork ${this.#name} has no record yet`);
+    return this.#made;
   }
 
   /** A hub that was built anew knows the work, but has yet to hear what is there because of it. */
@@ -130,35 +179,44 @@ export class Turn {
   }
 
   /** The manifests, with what holds each of them back. */
-  async #pieces(isFinished: boolean): Promise<{ list: Piece[]; deciders: ReadonlyMap<number, string> }> {
+  async #pieces(isFinished: boolean): Promise<{ pieces: Piece[]; deciders: ReadonlyMap<number, string> }> {
     const { sites, access } = this.#options;
     const { signal } = this.#context;
     const read = isFinished ? finishedPieces : piecesOf;
     const all = await read(this.#work, { kinds: sites.kinds, signal });
     this.#follow(all);
     await sites.followed.settle(this.#name, signal);
-    if (isFinished) return { list: await access.checked(this.#work, all, signal), deciders: new Map() };
+    if (isFinished) return { pieces: await access.checked(this.#work, all, signal), deciders: new Map() };
 
     const { pieces, deciders } = sharedWith(this.#work, all, this.#options.worksFor);
-    const allowed = await access.checked(this.#work, pieces, signal);
-    return { list: await contested(allowed, this.#site, ownerOf(this.#record)), deciders };
+    return { pieces: await access.checked(this.#work, pieces, signal), deciders };
   }
 
   /** So that an object that is created now and never heard of again, because the agent dies, is not forgotten. */
   async #recordAhead(pieces: readonly Piece[]): Promise<void> {
-    const known = this.#record.status?.appliedResources ?? [];
+    const coming = pieces.filter(isWritten).flatMap(({ kind, id }) => (kind && id ? resourceOf(kind, id) : []));
+    this.#made ??= await this.#makeRecord(coming);
+    const known = listedIn(this.#record);
     const keys = new Set(known.map(resourceKey));
-    const coming = pieces
-      .filter(isWritten)
-      .flatMap(({ kind, id }) => (kind && id ? resourceOf(kind, id) : []))
-      .filter((resource) => !keys.has(resourceKey(resource)));
-    if (coming.length > 0) await this.#writeRecord([...known, ...coming]);
+    const unknown = coming.filter((resource) => !keys.has(resourceKey(resource)));
+    if (unknown.length > 0) await this.#writeRecord([...known, ...unknown]);
+  }
+
+  async #makeRecord(coming: readonly AppliedResource[]): Promise<AppliedManifestWork> {
+    const { spoke, side, hubKnownAs } = this.#options;
+    const marks = { ...firstMarks(this.#work, hubKnownAs), ...comingMark(coming) };
+    const made = await spoke.commit(AppliedManifestWork, undefined, appliedDraft(this.#work, side, marks));
+    return this.#site.record.wrote(undefined, made);
+  }
+
+  async #changeRecord(after: AppliedManifestWork): Promise<void> {
+    const before = this.#record;
+    this.#made = this.#site.record.wrote(before, await this.#options.spoke.commit(AppliedManifestWork, before, after));
   }
 
   async #writeRecord(resources: readonly AppliedResource[]): Promise<void> {
     const appliedResources = sorted(resources);
-    const status = { ...this.#record.status, appliedResources };
-    this.#record = await this.#options.spoke.commit(AppliedManifestWork, this.#record, { ...this.#record, status });
+    await this.#changeRecord({ ...this.#record, status: { ...this.#record.status, appliedResources } });
   }
 
   /** Whatever had to be written again although it was in place has been changed by somebody. */
@@ -235,6 +293,7 @@ export class Turn {
     findings: readonly Finding[],
     former: readonly AppliedResource[],
     { remaining }: Removal,
+    doubt: string | undefined,
   ): Promise<void> {
     const known = new Map(former.map((resource) => [resourceKey(resource), resource]));
     const tried = new Set(pieces.filter(isWritten).map(({ ordinal }) => ordinal));
@@ -249,25 +308,23 @@ export class Turn {
       return resourceOf(kind, id, (live as DynamicObject).metadata.uid);
     });
     const wanted = sorted([...remaining, ...current]);
-    if (!equal(wanted, this.#record.status?.appliedResources ?? [])) await this.#writeRecord(wanted);
+    const { appliedResources } = this.#record.status ?? {};
+    const isListed = appliedResources
+      ? equal(wanted, appliedResources)
+      : wanted.length === 0 && listedIn(this.#record).length === 0;
+    if (!isListed) await this.#writeRecord(wanted);
+    await this.#recordState(doubt);
   }
 
   /** The state that the spoke was brought in line with; one that is in doubt waits for a person, who is told so. */
   async #recordState(doubt: string | undefined): Promise<void> {
-    const { spoke, hubKnownAs, recorder } = this.#options;
+    const { hubKnownAs, recorder } = this.#options;
     const record = this.#record;
-    if (doubt === undefined) {
-      this.#record = await spoke.commit(AppliedManifestWork, record, withSeen(unheld(record), this.#work, hubKnownAs));
-      return;
-    }
+    if (doubt === undefined) return this.#changeRecord(withSeen(unheld(record), this.#work, hubKnownAs));
     const note = holding(record, doubt);
     if (!isHeld(record))
       recorder.tell(this.#work, { type: "Warning", reason: HELD_REASON, action: "RemoveObjects", note });
-    this.#record = await spoke.commit(
-      AppliedManifestWork,
-      record,
-      annotated(record, { [AppliedAnnotation.held]: note }),
-    );
+    await this.#changeRecord(withHeld(record, note));
   }
 
   #outcome(pieces: readonly Piece[], findings: readonly Finding[], removal: Removal): Outcome {
@@ -291,6 +348,17 @@ export class Turn {
 
 const NOTHING_REMOVED: Removal = { remaining: [], targets: [], problems: [] };
 
+/** By object, which state of it was found or made. */
+function versionsIn(pieces: readonly Piece[], findings: readonly Finding[]): ReadonlyMap<string, string> {
+  return new Map(
+    pieces.flatMap(({ id }, at) => {
+      const live = findings[at]?.live;
+      if (!id || live === undefined || (typeof live === "object" && "unreadable" in live)) return [];
+      return [[identityOf(id), live === "absent" ? ABSENT : versionOf(live as DynamicObject)] as const];
+    }),
+  );
+}
+
 function failureIn({ resourceMeta, conditions }: ManifestCondition): string | undefined {
   const applied = findCondition(conditions, WorkCondition.Applied);
   if (applied?.status !== "False") return undefined;
@@ -298,7 +366,8 @@ function failureIn({ resourceMeta, conditions }: ManifestCondition): string | un
   return `${kind} ${namespace ? `${namespace}/` : ""}${name}: ${applied.message}`;
 }
 
-function departedFrom(pieces: readonly Piece[], former: readonly AppliedResource[]): AppliedResource[] {
+/** What the record lists and no manifest means any more. */
+export function departedFrom(pieces: readonly Piece[], former: readonly AppliedResource[]): AppliedResource[] {
   const current = new Set(pieces.flatMap(({ kind, id }) => (kind && id ? resourceKey(resourceOf(kind, id)) : [])));
   return former.filter((resource) => !current.has(resourceKey(resource)));
 }

@@ -12,17 +12,16 @@ import { isNotFound } from "#kube";
 import { isTrue, setCondition } from "#lib/conditions";
 import { equal } from "#lib/json";
 import { hasFinalizer, isDeleting, withFinalizer, withoutFinalizer } from "#lib/meta";
-import { again, type Controller, done, type Outcome, type ReconcileContext } from "#runtime";
-import { appliedDraft, appliedName, type HubSide, isOfHub, mended } from "./applied-work.ts";
-import { objectsOf } from "./claims.ts";
+import { again, type Controller, done, type Outcome, type ReconcileContext, type Trigger } from "#runtime";
+import { appliedName, isOfHub, listedIn, mended } from "./applied-work.ts";
+import { objectsOf, rivalsOf } from "./claims.ts";
 import type { HubIdentity } from "./hub-identity.ts";
-import { firstMarks } from "./provenance.ts";
 import { AppliedReason, DELETING_REASON } from "./reasons.ts";
+import { type Site, versionOf } from "./sites.ts";
 import { Turn, type TurnOptions } from "./turn.ts";
 
 export interface WorkControllerOptions extends Omit<TurnOptions, "worksFor" | "hubKnownAs"> {
   readonly clusterName: string;
-  readonly side: HubSide;
   readonly identity: HubIdentity;
 }
 
@@ -37,8 +36,22 @@ export function workController(options: WorkControllerOptions): Controller {
   const applieds = spoke.cache(AppliedManifestWork);
   const wanting = works.indexBy(objectsOf);
   const keeper = new Keeper({ ...options, worksFor: (identity) => wanting.at(identity) });
-  const rivalsOf = (work: ManifestWork) =>
+  const sharers = (work: ManifestWork) =>
     objectsOf(work).flatMap((identity) => wanting.at(identity).map(({ metadata }) => metadata.name));
+  const workOf = (applied: AppliedManifestWork) =>
+    isOfHub(applied, side) ? applied.spec?.manifestWorkName : undefined;
+  // A copy that has caught up with our writes makes what they left of no more use.
+  const caughtUp: Trigger<string> = {
+    subscribe() {
+      const ends = [
+        works.onChange((_, work) => void (work && sites.known(work.metadata.name)?.work.latest(work))),
+        applieds.onChange((_, applied) => void (applied && sites.known(workOf(applied) ?? "")?.record.latest(applied))),
+      ];
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+  };
 
   return {
     name: "manifestwork",
@@ -48,21 +61,22 @@ export function workController(options: WorkControllerOptions): Controller {
         when: (before, after) => isNews(before, after) && !(after && sites.isOwnReport(after)),
       }),
       // Whoever wants the same object may have to give way, or may have its own way now.
-      works.keyedBy(rivalsOf, { when: isOfInterestToRivals }),
-      applieds.keyedBy((applied) => (isOfHub(applied, side) ? applied.spec?.manifestWorkName : undefined), {
-        when: isOfInterestToWorks,
-      }),
+      works.keyedBy(sharers, { when: isOfInterestToRivals }),
+      applieds.keyedBy(workOf, { when: isOfInterestToWorks }),
       sites.trigger,
+      caughtUp,
     ],
 
     async reconcile(name, context) {
-      const work = works.get(`${clusterName}/${name}`);
-      if (!work) {
+      const cached = works.get(`${clusterName}/${name}`);
+      if (!cached) {
         // Absent is not deleted: what was applied stays until somebody says that it should go.
         sites.leave(name);
         return done;
       }
-      const applied = applieds.get(appliedName(side, name));
+      const site = sites.of(name, cached.metadata.generation);
+      const work = site.work.latest(cached) ?? cached;
+      const applied = site.record.latest(applieds.get(appliedName(side, name)));
       return isDeleting(work) ? keeper.finish(work, applied, context) : keeper.keep(work, applied, context);
     },
   };
@@ -107,19 +121,31 @@ class Keeper {
     context: ReconcileContext,
   ): Promise<Outcome> {
     if (applied && isDeleting(applied)) return done; // it comes again when that is gone
-    const { hub, spoke, side, identity, clock } = this.#options;
+    const { hub, spoke, side, sites, identity, clock } = this.#options;
+    const site = sites.of(work.metadata.name, work.metadata.generation);
+    if (this.#isAtRest(site, work, applied)) return done;
     const excess = appliedName(side, work.metadata.name).length - LONGEST_NAME;
     if (excess > 0) {
       const conditions = setCondition(work.status?.conditions, tooLongClaim(work, excess), clock.now());
       await hub.commit(ManifestWork, work, { ...work, status: { ...work.status, conditions } });
       return done;
     }
-    const held = await hub.commit(ManifestWork, work, withFinalizer(work, WorkFinalizer.work));
+    const held = site.work.wrote(work, await hub.commit(ManifestWork, work, withFinalizer(work, WorkFinalizer.work)));
     const known = await identity.known(context.signal);
-    const record = applied
-      ? await spoke.commit(AppliedManifestWork, applied, mended(applied, work, side))
-      : await spoke.commit(AppliedManifestWork, undefined, appliedDraft(work, side, firstMarks(held, known)));
+    const record =
+      applied &&
+      site.record.wrote(applied, await spoke.commit(AppliedManifestWork, applied, mended(applied, work, side)));
     return new Turn({ ...this.#options, hubKnownAs: known }, held, record, context).run();
+  }
+
+  /** Whether all is as the last turn left it, which left nothing to do. */
+  #isAtRest({ settled }: Site, work: ManifestWork, applied: AppliedManifestWork | undefined): boolean {
+    return (
+      settled !== undefined &&
+      settled.work === versionOf(work) &&
+      settled.record === versionOf(applied) &&
+      settled.rivals === rivalsOf(work, this.#options.worksFor)
+    );
   }
 
   /** When somebody has deleted the work: all that was applied for it goes first. */
@@ -172,7 +198,7 @@ function tooLongClaim({ metadata }: ManifestWork, excess: number) {
 const NAMED_OBJECTS = 3;
 
 function deletingClaim(applied: AppliedManifestWork) {
-  const left = isDeleting(applied) ? (applied.status?.appliedResources ?? []) : [];
+  const left = isDeleting(applied) ? listedIn(applied) : [];
   const names = left
     .slice(0, NAMED_OBJECTS)
     .map(({ resource, namespace, name }) => `${resource} ${namespace ? `${namespace}/` : ""}${name}`);
