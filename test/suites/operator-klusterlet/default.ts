@@ -9,7 +9,7 @@ import { AppliedManifestWork } from "#api/work";
 import { isForbidden } from "#kube";
 import { eventually } from "../../support/eventually.ts";
 import type { StartServer } from "../../support/servers.ts";
-import { AGENTS, argsOf, IMAGE, isGone, OperatorStage } from "./stage.ts";
+import { AGENTS, argsOf, holdRemoval, IMAGE, isGone, OperatorStage } from "./stage.ts";
 
 const REGISTRATION = `${AGENTS}/klusterlet-registration-agent`;
 const WORK = `${AGENTS}/klusterlet-work-agent`;
@@ -293,6 +293,29 @@ export function defaultCases(start: StartServer): void {
       for (const namespace of [AGENTS, ADDONS, "my-addon"]) {
         await eventually(() => isGone(stage.client.get(Secret, `${namespace}/${name}`)));
       }
+    });
+  });
+
+  describe("while its agent holds removals", () => {
+    it("says of which works, and what lets them go, until they are let go", async () => {
+      const klusterlet = await stage.client.get(Klusterlet, "klusterlet");
+      expect(klusterlet.status?.conditions?.some(({ type }) => type === "WorkRemovalHeld")).toBe(false);
+      const first = await holdRemoval(stage.client, klusterlet, "one");
+      const confirm = "work.capstan.dev/removal=confirmed";
+      await stage.until("klusterlet", "WorkRemovalHeld", {
+        status: "True",
+        reason: "RemovalHeld",
+        message: expect.stringContaining(`kubectl annotate appliedmanifestworks ${first} ${confirm}`),
+      });
+      const second = await holdRemoval(stage.client, klusterlet, "two");
+      const stranger = await holdRemoval(stage.client, { ...klusterlet, metadata: { name: "x", uid: "x" } }, "other");
+      await stage.until("klusterlet", "WorkRemovalHeld", {
+        message: expect.stringMatching(
+          /ManifestWorks one, two brought.*annotate appliedmanifestworks -l work.capstan.dev\/removal-held /,
+        ),
+      });
+      for (const name of [first, second, stranger]) await stage.client.delete(AppliedManifestWork, name);
+      await stage.until("klusterlet", "WorkRemovalHeld", { status: "False", reason: "NoRemovalHeld" });
     });
   });
 

@@ -4,6 +4,7 @@ import { CustomResourceDefinition } from "#api/apiextensions";
 import { Namespace, Node, Secret, ServiceAccount } from "#api/core";
 import { Klusterlet } from "#api/operator";
 import { ClusterRole, ClusterRoleBinding } from "#api/rbac";
+import { AppliedManifestWork } from "#api/work";
 import {
   type Client,
   connectionOf,
@@ -15,7 +16,7 @@ import {
 } from "#kube";
 import { eventually } from "../../support/eventually.ts";
 import type { StartServer, TestServer } from "../../support/servers.ts";
-import { argsOf, isGone, OperatorStage } from "./stage.ts";
+import { argsOf, holdRemoval, isGone, OperatorStage } from "./stage.ts";
 
 const NAME = "hosted-1";
 const MANAGED = "open-cluster-management-hosted-1";
@@ -129,6 +130,17 @@ export function hostedCases(start: StartServer): void {
     const binding = `open-cluster-management:${NAME}-work:agent`;
     await managed.client.delete(ClusterRoleBinding, binding);
     await eventually(() => managed.client.get(ClusterRoleBinding, binding));
+  });
+
+  it("says what its agent does not remove on the managed cluster before somebody confirms it", async () => {
+    const held = await holdRemoval(managed.client, await stage.client.get(Klusterlet, NAME), "one");
+    await stage.until(NAME, "WorkRemovalHeld", {
+      status: "True",
+      reason: "RemovalHeld",
+      message: expect.stringContaining("ManifestWork one brought"),
+    });
+    await managed.client.delete(AppliedManifestWork, held);
+    await stage.until(NAME, "WorkRemovalHeld", { status: "False", reason: "NoRemovalHeld" });
   });
 
   it("clears both clusters when it goes", async () => {

@@ -16,6 +16,7 @@ import { eventually } from "../../support/eventually.ts";
 import { PodFiles } from "../../support/pod-files.ts";
 import { bootstrapKubeconfig, prepareHub } from "../../support/prepared.ts";
 import type { StartServer, TestServer } from "../../support/servers.ts";
+import { gadgetDefinition } from "../work/stage.ts";
 import { AGENTS, argsOf, isGone, OperatorStage } from "./stage.ts";
 
 const REGISTRATION = `${AGENTS}/klusterlet-registration-agent`;
@@ -111,8 +112,10 @@ export function joiningCases(start: StartServer): void {
     await stage.untilDeployed(WORK, ({ spec }) => expect(spec.replicas).toBe(1));
   });
 
+  let work: Awaited<ReturnType<typeof runPod>>;
+
   it("does on the spoke what the hub wishes, and takes it away again", async () => {
-    const work = await runPod(WORK, { "/spoke/hub-kubeconfig": "hub-kubeconfig-secret" });
+    work = await runPod(WORK, { "/spoke/hub-kubeconfig": "hub-kubeconfig-secret" });
     const manifest = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "default", name: "wished" } };
     await hub.client.create(ManifestWork, {
       metadata: { namespace: "c1", name: "w" },
@@ -125,6 +128,32 @@ export function joiningCases(start: StartServer): void {
     await hub.client.delete(ManifestWork, "c1/w");
     await eventually(() => isGone(stage.client.get(ConfigMap, "default/wished")));
     await eventually(() => isGone(hub.client.get(ManifestWork, "c1/w")));
+  });
+
+  it("does with kinds that a work brings what a role with the label lets it do, and nothing before", async () => {
+    const group = "wished.example.com";
+    const gadget = { apiVersion: `${group}/v1`, kind: "Gadget", metadata: { namespace: "default", name: "g" } };
+    await hub.client.create(ManifestWork, {
+      metadata: { namespace: "c1", name: "kinds" },
+      spec: { workload: { manifests: [gadgetDefinition(group), gadget] } },
+    });
+    const saidOfKinds = async () => {
+      const { status } = await hub.client.get(ManifestWork, "c1/kinds");
+      return status?.resourceStatus?.manifests?.map(({ conditions }) => findCondition(conditions, "Applied")) ?? [];
+    };
+    await eventually(async () => {
+      const [definition, object] = await saidOfKinds();
+      expect([definition?.status, object?.status]).toEqual(["True", "False"]);
+      expect(object?.message).toContain("is forbidden");
+    });
+    const metadata = { name: "gadgets", labels: { "open-cluster-management.io/aggregate-to-work": "true" } };
+    const rules = [{ apiGroups: [group], resources: ["gadgets"], verbs: ["*"] }];
+    const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata, rules };
+    const manifests = [gadgetDefinition(group), gadget, role];
+    await hub.client.patch(ManifestWork, "c1/kinds", { spec: { workload: { manifests } } }, { type: "merge" });
+    await eventually(async () => {
+      expect((await saidOfKinds()).map((condition) => condition?.status)).toEqual(["True", "True", "True"]);
+    });
     expect(work.pod.readiness).toBe(1);
     await work.stop();
     expect(work.exitCode()).toBe(0);

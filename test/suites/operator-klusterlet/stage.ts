@@ -4,6 +4,7 @@ import { Deployment } from "#api/apps";
 import type { Container } from "#api/core";
 import type { DynamicObject } from "#api/meta";
 import { Klusterlet, klusterletCrd, OPERATOR_NAMESPACE } from "#api/operator";
+import { AppliedManifestWork } from "#api/work";
 import { klusterletControllers, klusterletInstallation, managedClustersProvider } from "#features/operator/klusterlet";
 import { type Client, connectionOf, createApplyEngine, createClient, isNotFound } from "#kube";
 import { systemClock } from "#lib/clock";
@@ -134,4 +135,17 @@ export function isGone(look: Promise<unknown>): Promise<void> {
 
 export function argsOf({ spec }: Deployment): string[] {
   return spec.template.spec.containers[0]?.args ?? [];
+}
+
+/** What the work agent of a Klusterlet leaves where it does not dare to remove something. */
+export async function holdRemoval(client: Client, { metadata }: Klusterlet, work: string): Promise<string> {
+  const { metadata: made } = await client.create(AppliedManifestWork, {
+    metadata: {
+      name: `hash-${work}`,
+      labels: { "work.capstan.dev/removal-held": "true" },
+      annotations: { "work.capstan.dev/removal-held": "Nothing is removed, because the hub has lost its works" },
+    },
+    spec: { hubHash: "hash", agentID: metadata.uid ?? "", manifestWorkName: work },
+  });
+  return made.name;
 }

@@ -409,6 +409,11 @@ describe("the one command that restores an identity", () => {
 
   it.each<[why: string, facts: KlusterletFacts, mend: string[]]>([
     ["a hub with another authority", { ...ATTACHED, hub: { state: "untrusted", cause: "x" } }, [rejoin]],
+    [
+      "a hub with another authority, to whom runs the agent by hand",
+      { ...ATTACHED, klusterlet: undefined, hub: { state: "untrusted", cause: "x" } },
+      [`${rejoin} --bootstrap-kubeconfig FILE, where the agent runs`],
+    ],
     ["a hub that forgot the certificate", { ...ATTACHED, hub: { state: "unauthorized" } }, [rejoin]],
     [
       "a certificate and a token that ended",

@@ -27,3 +27,52 @@ it("what an agent does not remove on its own is told, with the command that lets
     },
   ]);
 });
+
+it("of agents that manage another cluster, their Klusterlet tells", () => {
+  const conditions = [
+    {
+      type: "WorkRemovalHeld",
+      status: "True" as const,
+      reason: "RemovalHeld",
+      message:
+        "Of what ManifestWork a brought, something is not removed. If it is to go: kubectl annotate appliedmanifestworks hash-a work.capstan.dev/removal=confirmed",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    },
+    {
+      type: "Applied",
+      status: "True" as const,
+      reason: "KlusterletApplied",
+      message: "",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    },
+  ];
+  const findings = spokeFindings({
+    operator: undefined,
+    klusterlets: [
+      {
+        klusterlet: {
+          apiVersion: "operator.open-cluster-management.io/v1",
+          kind: "Klusterlet",
+          metadata: { name: "k" },
+          status: { conditions },
+        },
+        clusterName: "c1",
+        agentNamespace: "k",
+        agents: [],
+        bootstrap: { state: "there", server: "https://hub", tokenExpires: undefined, isElsewhere: false },
+        identity: { state: "missing" },
+        hub: { state: "not asked" },
+      },
+    ],
+    applied: [],
+    now: new Date(),
+  });
+  expect(findings.filter(({ level }) => level === "warning")).toEqual([
+    {
+      level: "warning",
+      about: "Klusterlet k",
+      message: "Of what ManifestWork a brought, something is not removed",
+      mend: "kubectl annotate appliedmanifestworks hash-a work.capstan.dev/removal=confirmed, with --context of its managed cluster",
+    },
+  ]);
+});

@@ -52,8 +52,21 @@ export function spokeFindings(facts: SpokeFacts): Finding[] {
   return [
     ...(facts.operator ? [workloadFinding(facts.operator, "capstan join, with the flags of the first time")] : []),
     ...facts.klusterlets.flatMap((each) => klusterletFindings(each, facts.now)),
-    ...(facts.applied ?? []).flatMap(heldFindings),
+    ...heldRemovals(facts),
   ];
+}
+
+/** One by one where the works are on this cluster; of agents that manage another, their Klusterlet tells. */
+function heldRemovals({ applied = [], klusterlets }: SpokeFacts): Finding[] {
+  const found = applied.flatMap(heldFindings);
+  return found.length > 0 ? found : klusterlets.flatMap(({ klusterlet }) => heldElsewhere(klusterlet));
+}
+
+function heldElsewhere(klusterlet: Klusterlet | undefined): Finding[] {
+  const held = findCondition(klusterlet?.status?.conditions, KlusterletCondition.WorkRemovalHeld);
+  if (held?.status !== "True") return [];
+  const [why = "", next = ""] = held.message.split(". If it is to go: ");
+  return [warning(`Klusterlet ${klusterlet?.metadata.name}`, why, `${next}, with --context of its managed cluster`)];
 }
 
 /** What an agent does not remove on its own, because it is not sure of its hub. */
@@ -164,22 +177,19 @@ function pathFindings(facts: KlusterletFacts, now: Date): Finding[] {
 /** Agents renew when a fifth of the life is left; when a tenth is, something keeps them from it. */
 const LATE_SHARE = 0.1;
 
-function certificateFindings(
-  identity: Identity & { state: "there" },
-  { agentNamespace: namespace, clusterName, hub }: KlusterletFacts,
-  now: Date,
-): Finding[] {
+function certificateFindings(identity: Identity & { state: "there" }, facts: KlusterletFacts, now: Date): Finding[] {
+  const { agentNamespace: namespace, clusterName, hub, klusterlet } = facts;
   const about = `Secret ${namespace}/hub-kubeconfig-secret`;
   const left = identity.notAfter.getTime() - now.getTime();
   const life = identity.notAfter.getTime() - identity.notBefore.getTime();
-  const logs = `kubectl logs -n ${namespace} deployment/klusterlet-registration-agent`;
+  const logs = klusterlet ? `kubectl logs -n ${namespace} deployment/klusterlet-registration-agent` : OWN_LOG;
   if (left <= 0) {
     return [
       broken(
         about,
         `the agent's certificate ended ${humanDuration(-left)} ago; it asks for a new one as at the first time`,
         // The hub was asked with what the agent asks with now.
-        hub.state === "answered" ? `capstan accept --clusters ${clusterName}, on the hub` : rejoinCommand(clusterName),
+        hub.state === "answered" ? `capstan accept --clusters ${clusterName}, on the hub` : restoring(facts),
       ),
     ];
   }
@@ -198,11 +208,19 @@ function certificateFindings(
   return [ok(about, `the agent's certificate is good for ${humanDuration(left)}`)];
 }
 
-function answerFindings({ hub, identity, bootstrap, clusterName }: KlusterletFacts, joinAgain: string): Finding[] {
+/** An agent that no Klusterlet runs reads a file, of which the cluster does not tell. */
+function restoring({ klusterlet, clusterName }: KlusterletFacts): string {
+  return `${rejoinCommand(clusterName)}${klusterlet ? "" : " --bootstrap-kubeconfig FILE, where the agent runs"}`;
+}
+
+const OWN_LOG = "look at what the agent says, where it runs";
+
+function answerFindings(facts: KlusterletFacts, joinAgain: string): Finding[] {
+  const { hub, identity, bootstrap, clusterName } = facts;
   const server = identity.state === "there" ? identity.server : bootstrap.state === "there" ? bootstrap.server : "";
   const about = `the hub ${server}`.trimEnd();
   const isKnown = identity.state === "there";
-  const restore = isKnown ? rejoinCommand(clusterName) : joinAgain;
+  const restore = isKnown ? restoring(facts) : joinAgain;
   switch (hub.state) {
     case "not asked":
       return [];

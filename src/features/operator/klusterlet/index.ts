@@ -2,6 +2,7 @@
 
 import { OPERATOR_NAMESPACE } from "#api/operator";
 import type { Cluster, Controller } from "#runtime";
+import { heldRemovalsController } from "./held-removals.controller.ts";
 import { type HubConnectionOptions, hubConnectionController } from "./hub-connection.controller.ts";
 import { type KlusterletControllerOptions, klusterletController } from "./klusterlet.controller.ts";
 import { pullSecretController } from "./pull-secret.controller.ts";
@@ -17,10 +18,11 @@ export interface KlusterletOptions extends KlusterletControllerOptions, Pick<Hub
 
 /** All controllers of the operator. The managed clusters that they are given are those of `managedClustersProvider`. */
 export function klusterletControllers(options: KlusterletOptions): Controller[] {
-  const { cluster, clock, connect, namespace = OPERATOR_NAMESPACE } = options;
+  const { cluster, managed, clock, connect, namespace = OPERATOR_NAMESPACE } = options;
   return [
     klusterletController(options),
     hubConnectionController({ cluster, connect, clock }),
+    heldRemovalsController({ cluster, managed, clock }),
     pullSecretController({ cluster, namespace }),
   ];
 }

@@ -35,7 +35,7 @@ export function operatorRights(): PolicyRule[] {
         ...rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], ["patch"]),
         resourceNames: [...DEFINITION_NAMES],
       },
-      rule([WORK_GROUP], ["appliedmanifestworks"], ["list", "patch"]),
+      rule([WORK_GROUP], ["appliedmanifestworks"], ["list", "watch", "patch"]),
       rule(["", "events.k8s.io"], ["events"], ["create", "update", "patch"]),
       // Before a namespace is removed it is looked at whether somebody else has something in it, of whatever kind.
       rule(["*"], ["*"], ["list"]),
