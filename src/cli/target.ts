@@ -1,15 +1,17 @@
 /** Which cluster a command means. */
 import { homedir } from "node:os";
-import { FleetDirectory, UserError } from "#app";
+import { FleetDirectory, type SpokeWays, UserError } from "#app";
 import {
   type Client,
   type Connection,
   connectionOf,
   createClient,
   createExecEngine,
+  type ExecEngine,
   type Kubeconfig,
   loadKubeconfig,
 } from "#kube";
+import { ENTRY } from "./entry.ts";
 import { defaultDirectory } from "./options.ts";
 import type { TargetFlags } from "./target-options.ts";
 import { say } from "./terminal.ts";
@@ -24,14 +26,41 @@ export async function targetOf(flags: TargetFlags): Promise<Connection> {
   return (await targetAndFleetOf(flags)).connection;
 }
 
-/** The fleet too, if the cluster was chosen because it is one of a fleet on this machine. */
-export async function targetAndFleetOf(
-  flags: TargetFlags,
-): Promise<{ connection: Connection; fleet: FleetDirectory | undefined }> {
-  // The kubeconfig is the user's own, so the programs that it names are run, and may ask who sits at the terminal.
-  const exec = createExecEngine({ env: process.env, terminal: process.stdin.isTTY === true });
+export interface Target {
+  readonly connection: Connection;
+  /** If the cluster was chosen because it is one of a fleet on this machine. */
+  readonly fleet: FleetDirectory | undefined;
+  /** What it was chosen from. */
+  readonly config: Kubeconfig;
+}
+
+export async function targetAndFleetOf(flags: TargetFlags): Promise<Target> {
   const { config, fleet } = await kubeconfigFor(flags);
-  return { connection: await connectionOf(config, flags.context, { exec }), fleet };
+  return { connection: await connectionOf(config, flags.context, { exec: usersPrograms() }), fleet, config };
+}
+
+/** The kubeconfig is the user's own, so the programs that it names are run, and may ask who sits at the terminal. */
+function usersPrograms(): ExecEngine {
+  return createExecEngine({ env: process.env, terminal: process.stdin.isTTY === true });
+}
+
+/** How the clusters of a hub are reached: through its inventory, or by another context of the same kubeconfig. */
+export function waysToSpokes({ fleet, config }: Target, providerFile: string | undefined): SpokeWays {
+  const file = providerFile ?? fleet?.providerFile;
+  return {
+    ...(file !== undefined && { providerFile: file }),
+    ...(fleet && { own: { commands: [[process.execPath, ENTRY]], kubeconfigs: [fleet.kubeconfigOf("hub")] } }),
+    async connectionTo(servers) {
+      const known = new Set(servers.map(withoutSlash));
+      const clusters = config.clusters.filter(({ server }) => server !== undefined && known.has(withoutSlash(server)));
+      const context = config.contexts.find(({ cluster }) => clusters.some(({ name }) => name === cluster));
+      return context && connectionOf(config, context.name, { exec: usersPrograms() });
+    },
+  };
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, "");
 }
 
 interface Chosen {

@@ -165,7 +165,11 @@ describe("a hub for rejoin", () => {
   });
 
   it("is not asked for anything where nothing has joined", async () => {
-    await expectFailure(rejoin(files.hub), 1, "has no Klusterlet: nothing has joined from there");
+    await expectFailure(
+      rejoin(files.hub),
+      1,
+      "has neither a Klusterlet nor the identity of an agent: nothing has joined from there",
+    );
   });
 });
 

@@ -3,10 +3,16 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CustomResourceDefinition } from "#api/apiextensions";
 import { ManagedCluster } from "#api/cluster";
-import { ConfigMap, Namespace, Secret } from "#api/core";
-import { writeKubeconfig } from "#kube";
+import { ConfigMap, Namespace, Secret, ServiceAccount } from "#api/core";
+import { ClusterProfile, clusterProfileCrd } from "#api/inventory";
+import { ClusterRoleBinding } from "#api/rbac";
+import { AppliedManifestWork } from "#api/work";
+import { tokenAccessProvider } from "#features/inventory";
+import { type Client, mergeKubeconfigs, writeKubeconfig } from "#kube";
 import { CLUSTER, conditionOf, WorkStage } from "../suites/work/stage.ts";
+import { accountToken } from "../support/account-token.ts";
 import { build, run } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { startEmbedded } from "../support/servers.ts";
@@ -14,7 +20,7 @@ import { startEmbedded } from "../support/servers.ts";
 let stage: WorkStage;
 let folder: string;
 let namespace: string;
-const files = { hub: "", spoke: "" };
+const files = { hub: "", spoke: "", both: "", offered: "" };
 
 beforeAll(async () => {
   build();
@@ -28,6 +34,12 @@ beforeAll(async () => {
     files[name] = join(folder, `${name}.kubeconfig`);
     await writeKubeconfig(files[name], server.kubeconfig);
   }
+  files.both = join(folder, "both.kubeconfig");
+  await writeKubeconfig(files.both, mergeKubeconfigs([stage.hub.kubeconfig, stage.spoke.kubeconfig]));
+  files.offered = join(folder, "offered.kubeconfig");
+  await writeKubeconfig(files.offered, stage.hub.kubeconfig);
+  const managedClusterClientConfigs = [{ url: stage.spoke.url }];
+  await stage.hub.client.patch(ManagedCluster, CLUSTER, { spec: { managedClusterClientConfigs } }, { type: "merge" });
   const now = new Date().toISOString().replace(/\.\d+Z/, "Z");
   const conditions = ["ManagedClusterJoined", "ManagedClusterConditionAvailable"].map((type) => {
     return { type, status: "True", reason: "R", message: "", lastTransitionTime: now };
@@ -55,6 +67,43 @@ afterAll(async () => {
   await stage?.close();
   await rm(folder, { recursive: true, force: true });
 }, 60_000);
+
+/** As clusters do that grant access: a token in a Secret on the hub, and a profile that names it. */
+async function offerAccess(server = stage.spoke.url): Promise<void> {
+  const { hub, spoke } = stage;
+  const name = "reader";
+  if (!(await isDefined(hub.client))) {
+    await hub.client.create(CustomResourceDefinition, clusterProfileCrd);
+    await spoke.client.create(ServiceAccount, { metadata: { name, namespace: "default" } });
+    await spoke.client.create(ClusterRoleBinding, {
+      metadata: { name },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+      subjects: [{ kind: "ServiceAccount", name, namespace: "default" }],
+    });
+    const token = Buffer.from(await accountToken(spoke, `default/${name}`)).toString("base64");
+    await hub.client.create(Secret, { metadata: { name, namespace: CLUSTER }, data: { token } });
+  }
+  const provider = tokenAccessProvider({
+    server,
+    authority: spoke.authority,
+    secretNamespace: CLUSTER,
+    secretName: name,
+    key: "token",
+  });
+  await eventually(() =>
+    hub.client.create(ClusterProfile, {
+      metadata: { name: CLUSTER, namespace: "default" },
+      spec: { clusterManager: { name: "open-cluster-management" } },
+    }),
+  );
+  const status = { accessProviders: [provider] };
+  await hub.client.patch(ClusterProfile, `default/${CLUSTER}`, { status }, { subresource: "status" });
+}
+
+async function isDefined(client: Client): Promise<boolean> {
+  const { items } = await client.list(CustomResourceDefinition);
+  return items.some(({ metadata }) => metadata.name === clusterProfileCrd.metadata.name);
+}
 
 let count = 0;
 const fresh = () => `work-${++count}`;
@@ -106,18 +155,36 @@ describe("create work", () => {
     );
     await stage.untilReported(name, { applied: "True" });
     const wish = await manifests(map("kept"), map("edited", { k: "new" }), map("coming"), secret("s", "canary-2"));
-    const plan = await create(name, wish, "--plan");
-    expect(plan.code, plan.stderr).toBe(0);
-    expect(plan.stdout).toMatch(new RegExp(`${CLUSTER} +unchanged +ConfigMap +${namespace}/kept`));
-    expect(plan.stdout).toMatch(/\.data\.k: "old" → "new"/);
-    expect(plan.stdout).toMatch(new RegExp(`create +ConfigMap +${namespace}/coming`));
-    expect(plan.stdout).toMatch(new RegExp(`remove +ConfigMap +${namespace}/leaving`));
-    expect(plan.stderr).toContain(
-      "Plan for one cluster: 1 to create, 2 to update, 1 to remove, 1 unchanged. Nothing was changed.",
-    );
-    const asData = await create(name, wish, "--plan", "-o", "json");
-    expect(JSON.parse(asData.stdout).clusters[0]).toMatchObject({ cluster: CLUSTER });
-    expect(plan.stdout + plan.stderr + asData.stdout + asData.stderr).not.toContain("canary");
+    // By another context of the same kubeconfig, by what the inventory offers, and without any way to the cluster.
+    for (const [file, isSeen] of [
+      [files.both, true],
+      [files.offered, true],
+      [files.hub, false],
+    ] as const) {
+      const words = ["create", "work", name, "-f", wish, "--clusters", CLUSTER, "--plan", "--kubeconfig", file];
+      if (file === files.offered) await offerAccess();
+      const plan = await run(...words, "--context", "hub");
+      expect(plan.code, plan.stderr).toBe(0);
+      expect(plan.stdout).toMatch(new RegExp(`${CLUSTER} +leave +ConfigMap +${namespace}/kept`));
+      expect(plan.stdout).toMatch(/\.data\.k: "old" → "new"/);
+      expect(plan.stdout).toMatch(
+        isSeen ? /\.data\.password: \(masked, changed\)/ : /\.stringData\.password: \(masked/,
+      );
+      expect(plan.stdout).toMatch(new RegExp(`create +ConfigMap +${namespace}/coming`));
+      expect(plan.stdout).toMatch(new RegExp(`delete +ConfigMap +${namespace}/leaving`));
+      expect(plan.stderr).toContain(
+        "Plan for one cluster: 1 to create, 2 to change, 1 to delete, 1 left alone. Nothing was changed.",
+      );
+      const unseen = `${CLUSTER} was not looked at, only its works were compared: `;
+      expect(plan.stderr.includes(unseen)).toBe(!isSeen);
+      const asData = await run(...words, "--context", "hub", "-o", "json");
+      expect(JSON.parse(asData.stdout).clusters[0]).toMatchObject({
+        cluster: CLUSTER,
+        compared: isSeen ? "objects" : "works",
+      });
+      expect(plan.stdout + plan.stderr + asData.stdout + asData.stderr).not.toContain("canary");
+      if (file === files.offered) await stage.hub.client.delete(ClusterProfile, `default/${CLUSTER}`);
+    }
     expect(await stage.dataOf(`${namespace}/edited`)).toEqual({ k: "old" });
     expect((await stage.get(name)).metadata.generation).toBe(1);
   });
@@ -180,6 +247,14 @@ describe("get works", () => {
     expect(JSON.parse(data.stdout).items.map(({ kind }: { kind: string }) => kind)).toContain("ManifestWork");
   });
 
+  it("says that there is no such cluster, and which may be meant", async () => {
+    const ended = await onHub("get", "works", "-c", "clustr1");
+    expect([ended.code, ended.stdout]).toEqual([1, ""]);
+    expect(ended.stderr).toMatch(
+      /there is no ManagedCluster clustr1 on .* \(there is cluster1; did you mean cluster1\?\)/,
+    );
+  });
+
   it("says that a cluster is no hub", async () => {
     const ended = await onSpoke("get", "works");
     expect([ended.code, ended.stdout]).toEqual([1, ""]);
@@ -210,6 +285,9 @@ describe("delete work", () => {
     await eventually(async () => expect(conditionOf(await stage.get(name), "Deleting")?.message).toContain("stuck"));
     const why = await onHub("why", "work", name, "-c", CLUSTER);
     expect(why.stdout).toContain(`on the cluster configmaps ${namespace}/stuck must go first`);
+    expect(why.stderr).toContain(`kubectl get configmaps stuck -n ${namespace} -o jsonpath={.metadata.finalizers}`);
+    const asked = await run("why", "work", name, "-c", CLUSTER, "--kubeconfig", files.both, "--context", "hub");
+    expect(asked.stderr).toContain(`finalizers hold configmaps ${namespace}/stuck by example.com/wait`);
     const forced = await onHub("delete", "work", name, "-c", CLUSTER, "--force");
     expect(forced.code, forced.stderr).toBe(0);
     await stage.untilGone(name);
@@ -220,6 +298,24 @@ describe("delete work", () => {
     const ended = await onHub("delete", "work", "nothing", "--clusters", CLUSTER);
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(/there is no ManifestWork cluster1\/nothing on .* \(there is .+\)/);
+  });
+});
+
+describe("delete work --plan", () => {
+  it("shows what would go, by whichever way leads to the cluster, and takes nothing", async () => {
+    const name = fresh();
+    await create(name, await manifests(map("going")));
+    await stage.untilReported(name, { applied: "True" });
+    await offerAccess("https://127.0.0.1:1");
+    const words = ["delete", "work", name, "-c", CLUSTER, "--plan", "--kubeconfig", files.both, "--context", "hub"];
+    const plan = await run(...words);
+    await stage.hub.client.delete(ClusterProfile, `default/${CLUSTER}`);
+    expect(plan.code, plan.stderr).toBe(0);
+    expect(plan.stderr).not.toContain("was not looked at");
+    expect(plan.stdout).toMatch(new RegExp(`${CLUSTER} +delete +ConfigMap +${namespace}/going`));
+    const forced = await run(...words, "--force");
+    expect(forced.stdout).toMatch(/leave +ConfigMap .*by force nobody cleans up/);
+    expect((await stage.get(name)).metadata.deletionTimestamp).toBeUndefined();
   });
 });
 
@@ -235,7 +331,31 @@ describe("why work", () => {
     expect(ended.code, ended.stderr).toBe(0);
     expect(ended.stdout).toContain(`Work ${name} of cluster ${CLUSTER}: 1 of its 2 manifests are not in place.`);
     expect(ended.stdout).toContain(`✓ ConfigMap ${namespace}/fine: in place`);
-    expect(ended.stdout).toMatch(/✗ ConfigMap absent\/waits: its namespace does not exist; create it/);
+    expect(ended.stdout).toMatch(
+      /✗ ConfigMap absent\/waits: its namespace does not exist\n +→ .*kubectl create namespace absent/,
+    );
+  });
+
+  it("says of a work that the hub lost what its cluster holds, and what lets it go", async () => {
+    const name = fresh();
+    await create(name, await manifests(map("held")));
+    await stage.untilReported(name, { applied: "True" });
+    const { metadata } = await stage.applied(name);
+    await stage.stopAgent();
+    await stage.forget(name);
+    const confirm = `kubectl annotate appliedmanifestwork ${metadata.name} work.capstan.dev/removal=confirmed`;
+    const held = `Nothing is removed, because of a test. If it is to go nevertheless: ${confirm}`;
+    const annotations = { "work.capstan.dev/removal-held": held };
+    await stage.spoke.client.patch(AppliedManifestWork, metadata.name, { metadata: { annotations } });
+    const words = ["why", "work", name, "-c", CLUSTER, "--context", "hub"];
+    const seen = await run(...words, "--kubeconfig", files.both);
+    expect(seen.stdout).toContain(
+      `The hub has no such work, but ${CLUSTER} has what it brought. Nothing is removed, because of a test.`,
+    );
+    expect(seen.stderr).toContain(`${confirm} --context ${CLUSTER}`);
+    const unseen = await run(...words, "--kubeconfig", files.hub);
+    expect([unseen.code, unseen.stderr.includes(`there is no ManifestWork ${CLUSTER}/${name}`)]).toEqual([1, true]);
+    await stage.startAgent();
   });
 });
 
@@ -271,5 +391,7 @@ describe("who", () => {
     const unknown = await onSpoke("who", "gizmo/x");
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toContain("has no kind gizmo");
+    const misspelt = await onSpoke("who", "configmp/x");
+    expect(misspelt.stderr).toContain("has no kind configmp (did you mean configmap?)");
   });
 });

@@ -34,6 +34,8 @@ export {
   parseGates,
   resourceRequirement,
 } from "./wishes.ts";
-export { deleteWork, listWorks, type PlacedWork, type PlannedObject, placeWork } from "./works.ts";
-export { explainWork } from "./works-explanation.ts";
+export { deleteWork, listWorks, placeWork } from "./works.ts";
+export { explainWork, statesOf } from "./works-explanation.ts";
 export { originOf } from "./works-origin.ts";
+export { type ClusterPlan, planDeletion, planWorks } from "./works-plan.ts";
+export type { SpokeWays } from "./works-spokes.ts";

@@ -3,16 +3,20 @@ import { createHash } from "node:crypto";
 import { Secret } from "#api/core";
 import type { DynamicObject, Kind, OwnerReference } from "#api/meta";
 import { AGENT_NAMESPACE, OperatorSecret } from "#api/operator";
-import { AppliedManifestWork, WORK_GROUP } from "#api/work";
+import { AppliedManifestWork, type AppliedResource, WORK_GROUP } from "#api/work";
 import { type Client, isForbidden, isNotFound, Kinds } from "#kube";
 import { isObject, parseJson } from "#lib/json";
+import { didYouMean } from "#lib/suggestion";
 import { UserError } from "../user-error.ts";
 import { kubeconfigIn, textIn } from "./agent-identity.ts";
+import { listed } from "./changes.ts";
 
 export interface Origin {
   /** The object, and its owners up to the one that the work placed. */
   readonly chain: readonly string[];
   readonly works: readonly {
+    /** False for a work that lists the object and leaves it behind when it goes. */
+    readonly isOwner: boolean;
     readonly work: string;
     /** The name of the cluster on the hub, and the hub, where the spoke still knows them. */
     readonly cluster?: string;
@@ -39,13 +43,28 @@ export async function originOf(client: Client, sought: SoughtObject): Promise<Or
   let current = object;
   for (let depth = 0; depth < LONGEST_CHAIN; depth++) {
     const records = (current.metadata.ownerReferences ?? []).filter(isRecord);
-    if (records.length > 0) return { chain, works: await worksOf(client, records) };
+    if (records.length > 0) return { chain, works: await worksOf(client, records, true) };
     const owner = await ownerOf(client, kinds, current);
     if (!owner) break;
     chain.push(nameOf(owner));
     current = owner;
   }
-  return { chain, works: [] };
+  const topKind = await kinds.find(current);
+  const listing = topKind ? await listedBy(client, topKind, current) : [];
+  return { chain, works: await worksOf(client, listing, false) };
+}
+
+/** What a work only looks at, or does not take along, names no owner; only the record of the work tells. */
+async function listedBy(client: Client, { group, plural }: Kind, { metadata }: DynamicObject): Promise<Named[]> {
+  const records = await listed(client, AppliedManifestWork).catch((error: unknown) => {
+    if (isForbidden(error)) return [];
+    throw error;
+  });
+  const isMeant = ({ group: its = "", resource, namespace = "", name }: AppliedResource) =>
+    its === group && resource === plural && namespace === (metadata.namespace ?? "") && name === metadata.name;
+  return records
+    .filter(({ status }) => status?.appliedResources?.some(isMeant))
+    .map(({ metadata: { name } }) => ({ name }));
 }
 
 function isRecord({ apiVersion, kind }: OwnerReference): boolean {
@@ -72,7 +91,11 @@ function complete(object: DynamicObject, { apiVersion, kind }: { apiVersion: str
   return { ...object, apiVersion, kind };
 }
 
-async function worksOf(client: Client, records: readonly OwnerReference[]): Promise<Origin["works"]> {
+interface Named {
+  readonly name: string;
+}
+
+async function worksOf(client: Client, records: readonly Named[], isOwner: boolean): Promise<Origin["works"]> {
   const hub = await knownHub(client);
   return Promise.all(
     records.map(async ({ name }) => {
@@ -83,7 +106,7 @@ async function worksOf(client: Client, records: readonly OwnerReference[]): Prom
       const [hash = "", ...rest] = name.split("-");
       const work = record?.spec?.manifestWorkName ?? rest.join("-");
       const isKnown = hub && createHash("sha256").update(hub.server).digest("hex") === (record?.spec?.hubHash ?? hash);
-      return { work, ...(isKnown && { cluster: hub.cluster, hub: hub.server }), record: name };
+      return { isOwner, work, ...(isKnown && { cluster: hub.cluster, hub: hub.server }), record: name };
     }),
   );
 }
@@ -133,10 +156,13 @@ interface ServedResource {
 async function kindNamed(client: Client, word: string): Promise<Kind> {
   const [wanted = "", ...rest] = word.toLowerCase().split(".");
   const group = rest.join(".");
+  const served: string[] = [];
   for (const apiVersion of await servedVersions(client)) {
     const [version = "", ofGroup = ""] = apiVersion.split("/").reverse();
     if (group !== "" && group !== ofGroup) continue;
-    const found = (await resourcesOf(client, apiVersion)).find(({ name, singularName, kind, shortNames }) =>
+    const resources = await resourcesOf(client, apiVersion);
+    served.push(...resources.flatMap(({ name, kind }) => [name, kind.toLowerCase()]));
+    const found = resources.find(({ name, singularName, kind, shortNames }) =>
       [name, singularName, kind.toLowerCase(), ...shortNames].includes(wanted),
     );
     if (found) {
@@ -144,7 +170,7 @@ async function kindNamed(client: Client, word: string): Promise<Kind> {
     }
   }
   throw new UserError(
-    `${client.server} has no kind ${word}; write it as kubectl does, such as deployment or deployments.apps`,
+    `${client.server} has no kind ${word}${didYouMean(wanted, served)}; write it as kubectl does, such as deployment or deployments.apps`,
   );
 }
 

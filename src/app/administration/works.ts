@@ -1,14 +1,15 @@
-/** Works, as an administrator gives them out: the same manifests for one or more clusters, and what that would change. */
+/** Works, as an administrator gives them out: the same manifests for one or more clusters. */
 import { ManagedCluster } from "#api/cluster";
 import type { DynamicObject } from "#api/meta";
 import { ManifestWork, WorkCondition } from "#api/work";
-import { type Client, type Difference, differenceOf, identityOf, idOf, isNotFound, isUnknownKind } from "#kube";
+import { type Client, isForbidden, isKubeError, isNotFound, isUnknownKind } from "#kube";
 import { findCondition } from "#lib/conditions";
 import { equal } from "#lib/json";
 import { UserError } from "../user-error.ts";
 import { notAHub } from "./acceptance.ts";
-import { find, remove } from "./changes.ts";
+import { find, listed, remove } from "./changes.ts";
 import type { Change, Task } from "./task.ts";
+import { insteadOf } from "./words.ts";
 
 export interface WorkWish {
   readonly name: string;
@@ -18,67 +19,96 @@ export interface WorkWish {
   readonly overwrite: boolean;
 }
 
-/** What becomes of one object, as far as the works tell: agents dial out, so nobody looks at the cluster itself. */
-export interface PlannedObject {
-  readonly action: "create" | "update" | "remove" | "keep";
-  readonly kind: string;
-  readonly namespace?: string;
-  readonly name: string;
-  readonly difference: Difference;
-}
-
 export interface PlacedWork {
   readonly cluster: string;
   readonly change: Change;
-  readonly objects: readonly PlannedObject[];
+}
+
+/** A cluster, and the work of that name that it has. */
+export interface WorkPlace {
+  readonly cluster: ManagedCluster;
+  readonly work: ManifestWork | undefined;
 }
 
 /** Gives the work to every cluster. All must be there and free for it, or nothing is changed. */
 export async function placeWork(task: Task, wish: WorkWish): Promise<PlacedWork[]> {
-  await checkClusters(task.client, wish.clusters);
-  const existing = new Map<string, ManifestWork | undefined>();
-  for (const cluster of wish.clusters)
-    existing.set(cluster, await find(task.client, ManifestWork, `${cluster}/${wish.name}`));
-  for (const [cluster, work] of existing) if (work) checkReplaceable(work, cluster, wish);
   const placed: PlacedWork[] = [];
-  for (const [cluster, work] of existing) {
-    const change = await write(task, wish, cluster, work);
-    placed.push({ cluster, change, objects: plannedObjects(manifestsOf(work), wish.manifests) });
+  for (const { cluster, work } of await preparedWork(task, wish)) {
+    const { name } = cluster.metadata;
+    try {
+      placed.push({ cluster: name, change: await write(task, wish, name, work) });
+    } catch (error) {
+      throw refusal(error, `${name}/${wish.name}`, placed);
+    }
   }
   return placed;
 }
 
+/** What a webhook of the hub says against it, without the way on which it said so. */
+function refusal(error: unknown, key: string, placed: readonly PlacedWork[]): unknown {
+  if (!isKubeError(error) || error.code !== 400) return error;
+  const said = (error.status?.message ?? error.message).replace(/^admission webhook ".*?" denied the request: /, "");
+  const before = placed.map(({ cluster }) => cluster).join(", ");
+  const done = before === "" ? "nothing was changed" : `before it, ${before} was served`;
+  return new UserError(`the hub refuses ManifestWork ${key}: ${said}; ${done}`, { cause: error });
+}
+
+/** Where the work would go, once it is sure that it can. */
+export async function preparedWork({ client }: Pick<Task, "client">, wish: WorkWish): Promise<WorkPlace[]> {
+  const places: WorkPlace[] = [];
+  for (const cluster of await foundClusters(client, wish.clusters)) {
+    places.push({ cluster, work: await find(client, ManifestWork, `${cluster.metadata.name}/${wish.name}`) });
+  }
+  for (const { cluster, work } of places) if (work) checkReplaceable(work, cluster.metadata.name, wish);
+  return places;
+}
+
+/** The works of that name. Each of the clusters must have one, though the hub may have forgotten the cluster itself. */
+export async function foundWorks(
+  client: Client,
+  name: string,
+  clusters: readonly string[],
+): Promise<readonly ManifestWork[]> {
+  const works: ManifestWork[] = [];
+  for (const cluster of clusters) {
+    const work = await find(client, ManifestWork, `${cluster}/${name}`);
+    if (!work) throw await noSuchWork(client, name, cluster);
+    works.push(work);
+  }
+  return works;
+}
+
 async function write(task: Task, wish: WorkWish, cluster: string, work: ManifestWork | undefined): Promise<Change> {
-  const { client, dryRun, signal } = task;
+  const { client, signal } = task;
   const key = `${cluster}/${wish.name}`;
   const what = `ManifestWork ${key}`;
   const workload = { manifests: [...wish.manifests] };
   if (!work) {
     const metadata = { name: wish.name, namespace: cluster };
-    if (!dryRun) await client.create(ManifestWork, { metadata, spec: { workload } }, { signal });
+    await client.create(ManifestWork, { metadata, spec: { workload } }, { signal });
     return { action: "create", what };
   }
   if (equal(manifestsOf(work), wish.manifests)) return { action: "keep", what };
   const { resourceVersion } = work.metadata;
   const patch = { metadata: { resourceVersion }, spec: { workload } };
-  if (!dryRun) await client.patch(ManifestWork, key, patch, { type: "merge", signal });
+  await client.patch(ManifestWork, key, patch, { type: "merge", signal });
   return { action: "change", what, note: "its manifests" };
 }
 
-function manifestsOf(work: ManifestWork | undefined): readonly DynamicObject[] {
+export function manifestsOf(work: ManifestWork | undefined): readonly DynamicObject[] {
   return work?.spec?.workload?.manifests ?? [];
 }
 
-async function checkClusters(client: Client, clusters: readonly string[]): Promise<void> {
+async function foundClusters(client: Client, names: readonly string[]): Promise<ManagedCluster[]> {
   const { items } = await client.list(ManagedCluster).catch((error: unknown) => {
     if (!isUnknownKind(error)) throw error;
     throw notAHub(client);
   });
-  const names = new Set(items.map(({ metadata }) => metadata.name));
-  const missing = clusters.filter((cluster) => !names.has(cluster));
-  if (missing.length === 0) return;
+  const byName = new Map(items.map((cluster) => [cluster.metadata.name, cluster]));
+  const missing = names.filter((name) => !byName.has(name));
+  if (missing.length === 0) return names.flatMap((name) => byName.get(name) ?? []);
   throw new UserError(
-    `there is no ManagedCluster ${missing.join(", ")} on ${client.server} (there is ${[...names].sort().join(", ") || "none"}); nothing was changed`,
+    `there is no ManagedCluster ${missing.join(", ")} on ${client.server} ${insteadOf(missing[0] ?? "", [...byName.keys()])}; nothing was changed`,
   );
 }
 
@@ -95,34 +125,6 @@ function checkReplaceable(work: ManifestWork, cluster: string, wish: WorkWish): 
   );
 }
 
-/** By manifest, in the order of the new ones; what goes comes last. */
-export function plannedObjects(
-  before: readonly DynamicObject[],
-  after: readonly DynamicObject[],
-): readonly PlannedObject[] {
-  const known = new Map(before.map((object) => [identity(object), object]));
-  const wanted = new Set(after.map(identity));
-  const kept = after.map((object) => {
-    const old = known.get(identity(object));
-    const difference = differenceOf(old, object, "");
-    const action = old === undefined ? "create" : equal(old, object) ? "keep" : "update";
-    return planned(action, object, difference);
-  });
-  const gone = before.filter((object) => !wanted.has(identity(object)));
-  return [...kept, ...gone.map((object) => planned("remove", object, { changes: [], more: 0 }))];
-}
-
-function planned(action: PlannedObject["action"], object: DynamicObject, difference: Difference): PlannedObject {
-  const { kind, metadata } = object;
-  const { name, namespace } = metadata;
-  return { action, kind, ...(namespace && { namespace }), name, difference };
-}
-
-/** The same for an object in whatever version. */
-function identity(object: DynamicObject): string {
-  return identityOf(idOf(object));
-}
-
 /** The works of one cluster, or of all, by cluster and name. */
 export async function listWorks(client: Client, cluster: string | undefined): Promise<ManifestWork[]> {
   const { items } = await client
@@ -133,6 +135,7 @@ export async function listWorks(client: Client, cluster: string | undefined): Pr
         `${client.server} is no hub: it does not know ManifestWorks; choose the hub with --context or --kubeconfig`,
       );
     });
+  if (cluster !== undefined && items.length === 0) await checkKnown(client, cluster);
   const place = ({ metadata }: ManifestWork) => `${metadata.namespace}/${metadata.name}`;
   return items.sort((a, b) => (place(a) < place(b) ? -1 : 1));
 }
@@ -146,21 +149,17 @@ export async function deleteWork(
   name: string,
   clusters: readonly string[],
   { force }: { force: boolean },
-): Promise<Change[]> {
-  const { client, dryRun } = task;
-  const changes: Change[] = [];
+): Promise<void> {
+  const { client } = task;
+  await foundWorks(client, name, clusters);
   for (const cluster of clusters) {
     const key = `${cluster}/${name}`;
-    const work = await find(client, ManifestWork, key);
-    if (!work) throw await noSuchWork(client, name, cluster);
-    if (force && !dryRun) {
+    if (force) {
       await client.delete(ManifestWork, key).catch(ifNotGone);
       await client.patch(ManifestWork, key, { metadata: { finalizers: null } }, { type: "merge" }).catch(ifNotGone);
     }
-    const change = await remove(task, ManifestWork, key, holding);
-    changes.push(change ?? { action: "delete", what: `ManifestWork ${key}` });
+    await remove(task, ManifestWork, key, holding);
   }
-  return changes;
 }
 
 function ifNotGone(error: unknown): void {
@@ -171,8 +170,18 @@ function holding({ status }: ManifestWork): string {
   return findCondition(status?.conditions, WorkCondition.Deleting)?.message ?? "its cluster has yet to clean up";
 }
 
+/** That a cluster has no works may mean that it was misspelt. */
+async function checkKnown(client: Client, cluster: string): Promise<void> {
+  const clusters = await listed(client, ManagedCluster).catch((error: unknown) => {
+    if (isForbidden(error)) return undefined; // whoever may see works need not be allowed to see clusters
+    throw error;
+  });
+  if (!clusters || clusters.some(({ metadata }) => metadata.name === cluster)) return;
+  const names = clusters.map(({ metadata }) => metadata.name);
+  throw new UserError(`there is no ManagedCluster ${cluster} on ${client.server} ${insteadOf(cluster, names)}`);
+}
+
 export async function noSuchWork(client: Client, name: string, cluster: string): Promise<UserError> {
-  const works = await listWorks(client, cluster);
-  const names = works.map(({ metadata }) => metadata.name).join(", ");
-  return new UserError(`there is no ManifestWork ${cluster}/${name} on ${client.server} (there is ${names || "none"})`);
+  const names = (await listWorks(client, cluster)).map(({ metadata }) => metadata.name);
+  return new UserError(`there is no ManifestWork ${cluster}/${name} on ${client.server} ${insteadOf(name, names)}`);
 }

@@ -1,11 +1,11 @@
 /** How the administrator's commands run: one cluster, a bound, what they say while they wait, and how they end. */
 import { writeFile } from "node:fs/promises";
 import { type Change, reasonOf, type Task, UserError } from "#app";
-import { type Connection, createClient, isForbidden, isNetworkError, isTimeout, isUnauthorized, yamlText } from "#kube";
+import { createClient, isForbidden, isNetworkError, isTimeout, isUnauthorized, yamlText } from "#kube";
 import { humanDuration } from "#lib/duration";
 import type { TaskFlags } from "../administration-options.ts";
 import { stopSignal } from "../signals.ts";
-import { targetOf } from "../target.ts";
+import { type Target, targetAndFleetOf } from "../target.ts";
 import type { TargetFlags } from "../target-options.ts";
 import { colours, print, say, table } from "../terminal.ts";
 
@@ -14,9 +14,10 @@ const RAN_OUT = 3;
 /** Runs a task against the cluster that the flags mean, and ends as the contract says. */
 export async function administer(
   flags: TaskFlags,
-  work: (task: Task, connection: Connection) => Promise<void>,
+  work: (task: Task, connection: Target["connection"], target: Target) => Promise<void>,
 ): Promise<void> {
-  const connection = await targetOf(flags);
+  const target = await targetAndFleetOf(flags);
+  const { connection } = target;
   const client = createClient({ connection });
   const stop = stopSignal();
   const time = AbortSignal.timeout(flags.timeout);
@@ -29,7 +30,7 @@ export async function administer(
   };
   try {
     const signal = AbortSignal.any([stop, time]);
-    await work({ client, dryRun: flags.dryRun ?? false, signal, onWait }, connection);
+    await work({ client, dryRun: flags.dryRun ?? false, signal, onWait }, connection, target);
   } catch (error) {
     if (!stop.aborted && !time.aborted) throw explained(error, client.server);
     const waited = last === "" ? `${client.server} to answer` : last;

@@ -6,8 +6,8 @@ import { FLEET_NAMESPACE, type KnativeInstallation, knativeState, UsageError, Us
 import { type Client, isNotFound, isUnknownKind } from "#kube";
 import { isDeleting } from "#lib/meta";
 import { dns1123Subdomain } from "#lib/names";
+import { didYouMean } from "#lib/suggestion";
 import type { Component, Ingress, InstallationFlags, PlanFlags } from "../commands/knative.ts";
-import { didYouMean } from "../suggestion.ts";
 import { installationsOn } from "./get-knative.ts";
 
 export interface Meant {

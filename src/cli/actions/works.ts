@@ -5,9 +5,10 @@ import {
   explainWork,
   listWorks,
   originOf,
-  type PlacedWork,
-  type PlannedObject,
   placeWork,
+  planDeletion,
+  planWorks,
+  statesOf,
   UserError,
 } from "#app";
 import { createClient, ManifestError, readManifests, yamlText } from "#kube";
@@ -22,19 +23,22 @@ import type {
   WorksFlags,
 } from "../commands/works.ts";
 import { standardInput } from "../standard-input.ts";
-import { connect, targetOf } from "../target.ts";
+import { connect, targetAndFleetOf, targetOf, waysToSpokes } from "../target.ts";
 import { print, say, table } from "../terminal.ts";
-import { administer, explained, sayDone, showPlan, targetWords } from "./administration.ts";
+import { administer, explained, sayDone, targetWords } from "./administration.ts";
+import { showPlans } from "./works-plan.ts";
 
 export async function runCreateWork(name: string, clusters: readonly string[], flags: CreateWorkFlags): Promise<void> {
   const manifests = await manifestsIn(flags);
   const isPlan = flags.plan ?? flags.dryRun ?? false;
-  await administer({ ...flags, dryRun: isPlan }, async (task) => {
+  await administer({ ...flags, dryRun: isPlan }, async (task, _, target) => {
     // A plan is there to show what overwriting would do.
     const wish = { name, clusters, manifests, overwrite: flags.overwrite ?? isPlan };
-    const placed = await placeWork(task, wish);
-    if (isPlan) return showPlanned(placed, flags.output);
-    for (const { cluster, change } of placed) {
+    if (isPlan) {
+      const ways = waysToSpokes(target, flags.clusterprofileProviderFile);
+      return showPlans(await planWorks(task, wish, ways), flags.output);
+    }
+    for (const { cluster, change } of await placeWork(task, wish)) {
       const how = { create: "given to", change: "changed for", keep: "with", delete: "taken from" }[change.action];
       sayDone(`Work ${name} is ${change.action === "keep" ? "already " : ""}${how} cluster ${cluster}`);
     }
@@ -54,62 +58,17 @@ async function manifestsIn({ filename, recursive = false }: CreateWorkFlags) {
   }
 }
 
-/** Longer values are cut in a table; data has them whole. */
-const LONGEST_CELL = 60;
-
-function showPlanned(placed: readonly PlacedWork[], output: CreateWorkFlags["output"]): void {
-  if (output === "json") {
-    print(
-      stringifyJson(
-        { plan: true, clusters: placed.map(({ cluster, objects }) => ({ cluster, objects: objects.map(value) })) },
-        2,
-      ),
-    );
-  } else {
-    const rows = placed.flatMap(({ cluster, objects }) => objects.flatMap((object) => planRows(cluster, object)));
-    print(table(["Cluster", "Action", "Kind", "Name", "Change"], rows));
-  }
-  const all = placed.flatMap(({ objects }) => objects);
-  const counts = (["create", "update", "remove", "keep"] as const).flatMap((action) => {
-    const count = all.filter((object) => object.action === action).length;
-    return count > 0 ? [action === "keep" ? `${count} unchanged` : `${count} to ${action}`] : [];
-  });
-  say(
-    `Plan for ${placed.length === 1 ? "one cluster" : `${placed.length} clusters`}: ${counts.join(", ")}. Nothing was changed.`,
-  );
-}
-
-function value({ difference, ...object }: PlannedObject): object {
-  const { changes, more } = difference;
-  return { ...object, changes, ...(more > 0 && { moreChanges: more }) };
-}
-
-function planRows(cluster: string, { action, kind, namespace, name, difference }: PlannedObject): string[][] {
-  const place = namespace ? `${namespace}/${name}` : name;
-  const head = [cluster, action === "keep" ? "unchanged" : action, kind, place, ""];
-  if (action !== "update") return [head];
-  const changes = difference.changes.map(({ path, before, after }) => [
-    "",
-    "",
-    "",
-    "",
-    `${path}: ${cell(before)} → ${cell(after)}`,
-  ]);
-  return [head, ...changes, ...(difference.more > 0 ? [["", "", "", "", `and ${difference.more} more`]] : [])];
-}
-
-function cell(shown: unknown): string {
-  if (shown === undefined) return "(none)";
-  const text = stringifyJson(shown);
-  return text.length > LONGEST_CELL ? `${text.slice(0, LONGEST_CELL)}…` : text;
-}
-
 export async function runDeleteWork(name: string, clusters: readonly string[], flags: DeleteWorkFlags): Promise<void> {
-  await administer(flags, async (task) => {
-    const changes = await deleteWork(task, name, clusters, { force: flags.force ?? false });
-    if (task.dryRun) return showPlan(changes);
+  const { force = false } = flags;
+  const isPlan = flags.plan ?? flags.dryRun ?? false;
+  await administer({ ...flags, dryRun: isPlan }, async (task, _, target) => {
+    if (isPlan) {
+      const ways = waysToSpokes(target, flags.clusterprofileProviderFile);
+      return showPlans(await planDeletion(task, name, clusters, { ...ways, force }), flags.output);
+    }
+    await deleteWork(task, name, clusters, { force });
     for (const cluster of clusters) sayDone(`Work ${name} is taken back from cluster ${cluster}`);
-    if (flags.force) {
+    if (force) {
       say("What it brought stays on the cluster, whose agent holds it until somebody confirms that it is to go.");
     }
   });
@@ -118,7 +77,8 @@ export async function runDeleteWork(name: string, clusters: readonly string[], f
 export async function showWorks(flags: WorksFlags): Promise<void> {
   const client = await connect(flags);
   try {
-    const works = (await listWorks(client, flags.cluster)).map((work) => ({
+    const found = await listWorks(client, flags.cluster);
+    const works = found.map((work) => ({
       ...work,
       apiVersion: "work.open-cluster-management.io/v1",
       kind: "ManifestWork",
@@ -128,7 +88,11 @@ export async function showWorks(flags: WorksFlags): Promise<void> {
     // By way of JSON, because YAML has no word for integers that a number cannot hold.
     else if (flags.output === "yaml") print(yamlText(JSON.parse(stringifyJson(list))));
     else if (works.length === 0) say("There are no works.");
-    else print(table(["Name", "Cluster", "Manifests", "Applied", "Available"], works.map(row)));
+    else {
+      const states = await statesOf(client, found);
+      const rows = found.map((work, at) => [...row(work), states[at] ?? ""]);
+      print(table(["Name", "Cluster", "Manifests", "Applied", "Available", "State"], rows));
+    }
   } catch (error) {
     throw explained(error, client.server);
   } finally {
@@ -143,19 +107,29 @@ function row({ metadata, spec, status }: ManifestWork): string[] {
 }
 
 export async function runWhyWork(name: string, flags: WhyFlags): Promise<void> {
-  const client = await connect(flags);
+  const target = await targetAndFleetOf(flags);
+  const client = createClient({ connection: target.connection });
   try {
-    const explanation = await explainWork(client, name, flags.cluster);
+    const ways = waysToSpokes(target, flags.clusterprofileProviderFile);
+    const explanation = await explainWork(client, name, flags.cluster, ways);
     if (flags.output === "json") return print(stringifyJson(explanation, 2));
     const { verdict, manifests, next } = explanation;
     print(`Work ${name} of cluster ${flags.cluster}: ${verdict}.`);
-    for (const { object, isInPlace, says } of manifests) print(`  ${isInPlace ? "✓" : "✗"} ${object}: ${says}`);
+    for (const manifest of manifests) {
+      print(`  ${markOf(manifest)} ${manifest.object}: ${manifest.says}`);
+      if (manifest.next !== undefined) print(`      → ${manifest.next}`);
+    }
     if (next !== undefined) say(`Next: ${next}`);
   } catch (error) {
     throw explained(error, client.server);
   } finally {
     client.close();
   }
+}
+
+function markOf({ isInPlace, isFlawed }: { readonly isInPlace: boolean; readonly isFlawed?: true }): string {
+  if (!isInPlace) return "✗";
+  return isFlawed ? "!" : "✓";
 }
 
 export async function runWho({ kind, name }: KindAndName, flags: WhoFlags): Promise<void> {
@@ -168,10 +142,14 @@ export async function runWho({ kind, name }: KindAndName, flags: WhoFlags): Prom
     const [object = "", ...owners] = chain;
     const by = owners.length > 0 ? ` (by way of ${owners.join(", ")})` : "";
     if (works.length === 0) return print(`${object} was not placed by a work${by}.`);
-    for (const { work, cluster, hub, record } of works) {
+    for (const { isOwner, work, cluster, hub, record } of works) {
       const named = cluster === undefined ? `ManifestWork ${work}` : `ManifestWork ${cluster}/${work}`;
       const where = hub === undefined ? "of a hub that this cluster does not know any more" : `on the hub ${hub}`;
-      print(`${object} was placed by ${named} ${where}${by}; recorded in AppliedManifestWork ${record}.`);
+      print(
+        isOwner
+          ? `${object} was placed by ${named} ${where}${by}; recorded in AppliedManifestWork ${record}.`
+          : `${object} belongs to no work${by}, but ${named} ${where} lists it: it only looks at it, or leaves it behind when it goes; recorded in AppliedManifestWork ${record}.`,
+      );
     }
   } catch (error) {
     throw explained(error, client.server);

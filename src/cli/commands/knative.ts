@@ -1,8 +1,9 @@
 /** `capstan knative …`: Knative on the clusters of a fleet. */
+
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { didYouMean } from "#lib/suggestion";
 import { type ReleaseFlags, withReleaseOptions } from "../hub-options.ts";
 import { duration, words } from "../options.ts";
-import { didYouMean } from "../suggestion.ts";
 import { type TargetFlags, withTargetOptions } from "../target-options.ts";
 
 const COMPONENTS = ["serving", "eventing"] as const;

@@ -4,15 +4,19 @@ import { type TaskFlags, withTaskOptions } from "../administration-options.ts";
 import { clusterName, clusterNames } from "../options.ts";
 import { type TargetFlags, withTargetOptions } from "../target-options.ts";
 
-export interface CreateWorkFlags extends TaskFlags {
-  readonly filename: readonly string[];
-  readonly recursive?: boolean;
-  readonly overwrite?: boolean;
+interface PlanFlags {
   readonly plan?: boolean;
+  readonly clusterprofileProviderFile?: string;
   readonly output: "table" | "json";
 }
 
-export interface DeleteWorkFlags extends TaskFlags {
+export interface CreateWorkFlags extends TaskFlags, PlanFlags {
+  readonly filename: readonly string[];
+  readonly recursive?: boolean;
+  readonly overwrite?: boolean;
+}
+
+export interface DeleteWorkFlags extends TaskFlags, PlanFlags {
   readonly force?: boolean;
 }
 
@@ -23,6 +27,7 @@ export interface WorksFlags extends TargetFlags {
 
 export interface WhyFlags extends TargetFlags {
   readonly cluster: string;
+  readonly clusterprofileProviderFile?: string;
   readonly output: "text" | "json";
 }
 
@@ -39,20 +44,18 @@ interface ClustersFlags {
 const load = () => import("../actions/works.ts");
 
 export function createWorkCommand(): Command {
-  return withClusters(withTaskOptions(onWork("work")))
+  return withPlan(withClusters(withTaskOptions(onWork("work"))))
     .description("give manifests to clusters: their agents apply them, keep them so, and report")
     .requiredOption("-f, --filename <path>", "a file, a folder, or - for standard input; may be given again", gathered)
     .option("-R, --recursive", "folders in folders too")
     .option("--overwrite", "replace what a work of that name says")
-    .option("--plan", "only tell what would change on which cluster, field by field")
-    .addOption(new Option("-o, --output <form>", "how to show a plan").choices(["table", "json"]).default("table"))
     .action(async (name: string, flags: CreateWorkFlags & ClustersFlags, self: Command) =>
       (await load()).runCreateWork(name, clustersIn(flags, self), flags),
     );
 }
 
 export function deleteWorkCommand(): Command {
-  return withClusters(withTaskOptions(onWork("work")))
+  return withPlan(withClusters(withTaskOptions(onWork("work"))))
     .description("take a work back from clusters, and wait until they have cleaned up")
     .option("--force", "do not wait for the cluster; what the work brought stays there")
     .action(async (name: string, flags: DeleteWorkFlags & ClustersFlags, self: Command) =>
@@ -76,6 +79,7 @@ export function whyCommand(): Command {
     withTargetOptions(onWork("work"))
       .description("say which manifest of a work waits for what")
       .requiredOption("-c, --cluster <name>", "the cluster that the work is for", clusterName)
+      .option("--clusterprofile-provider-file <file>", "how to get into the cluster (default: Capstan's own plugins)")
       .addOption(new Option("-o, --output <form>", "how to show it").choices(["text", "json"]).default("text"))
       .action(async (name: string, flags: WhyFlags) => (await load()).runWhyWork(name, flags)),
   );
@@ -117,6 +121,13 @@ function withClusters(command: Command): Command {
   return command
     .option("--clusters <names>", "the clusters, separated by commas", clusterNames)
     .option("-c, --cluster <names>", "the same", clusterNames);
+}
+
+function withPlan(command: Command): Command {
+  return command
+    .option("--plan", "only tell what would change on which cluster, field by field")
+    .option("--clusterprofile-provider-file <file>", "how a plan gets into clusters (default: Capstan's own plugins)")
+    .addOption(new Option("-o, --output <form>", "how to show a plan").choices(["table", "json"]).default("table"));
 }
 
 function clustersIn(flags: ClustersFlags, command: Command): string[] {

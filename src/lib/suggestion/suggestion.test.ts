@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { closest, didYouMean } from "./suggestion.ts";
+import { closest, didYouMean } from "./index.ts";
 
 it.each([
   ["servign", "serving"], // two letters in the wrong order

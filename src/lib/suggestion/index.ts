@@ -1,4 +1,4 @@
-/** What somebody may have meant. */
+/** What somebody may have meant: the nearest of the words that there are. */
 
 /** The candidate that a word is a typing error of; undefined when none is near enough. */
 export function closest(word: string, candidates: readonly string[]): string | undefined {
