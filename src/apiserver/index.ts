@@ -6,7 +6,6 @@ export type { AuditEvent } from "./audit/index.ts";
 export { PortTaken } from "./binding.ts";
 export { type ClusterOptions, type EmbeddedCluster, type InProcessServer, openCluster } from "./cluster.ts";
 export { IdentityError } from "./identity.ts";
-export { processFacts } from "./metrics.ts";
 export { openSharedPort, type SharedPort } from "./shared-port.ts";
 export {
   DirectoryInUse,

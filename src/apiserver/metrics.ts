@@ -25,7 +25,7 @@ function resourceName(storage: string): string {
 }
 
 /** What Node and the system know of this process. */
-export const processFacts: ProcessFacts = {
+const processFacts: ProcessFacts = {
   startTimeSeconds: Date.now() / 1000 - process.uptime(),
   cpuSeconds() {
     const { user, system } = process.cpuUsage();

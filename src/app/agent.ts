@@ -4,15 +4,8 @@
  */
 import { ClusterCondition, ManagedCluster } from "#api/cluster";
 import { Secret } from "#api/core";
-import {
-  AGENT_NAMESPACE,
-  HUB_SECRET,
-  hubAccess,
-  type ReportedClaims,
-  runRegistrationAgent,
-  type SpokeEndpoint,
-} from "#features/registration/agent";
-import { runWorkAgent } from "#features/work/agent";
+import { AGENT_NAMESPACE } from "#api/operator";
+import type { ReportedClaims, SpokeEndpoint } from "#features/registration/agent";
 import {
   type Client,
   type Connection,
@@ -27,7 +20,7 @@ import {
 } from "#kube";
 import type { Clock } from "#lib/clock";
 import { findCondition } from "#lib/conditions";
-import type { Logger } from "#lib/log";
+import { type Logger, seldomLog } from "#lib/log";
 import { type Cluster, connectedCluster, createElection } from "#runtime";
 import { constant, type Followed, followedFile, textOf, withNewest } from "./followed.ts";
 import type { HubLease } from "./hub.ts";
@@ -82,14 +75,19 @@ export interface HubWay {
   readonly clusterName: string;
 }
 
+// Each half is loaded by who runs it: they are programs of their own on every cluster, and should be small.
+const registrationHalf = () => import("#features/registration/agent");
+const workHalf = () => import("#features/work/agent");
+
 /** Both halves. */
 export async function runAgent(options: RegistrationOptions): Promise<void> {
   const { spoke, home = spoke, namespace = AGENT_NAMESPACE, clock, log, signal } = options;
   const place = connectedCluster({ name: "home", client: home, clock, log });
   // Whoever fails takes the other along: better no agent than half of one that looks whole.
   const stopping = new AbortController();
-  const both = { ...options, signal: AbortSignal.any([signal, stopping.signal]) };
-  const halves = [runRegistration(both), runWork({ ...both, hub: wayInSecret(place, namespace, both) })];
+  const both = { ...options, log: patientLog(options), signal: AbortSignal.any([signal, stopping.signal]) };
+  const way = wayInSecret(place, namespace, await registrationHalf(), both);
+  const halves = [runRegistration(both), runWork({ ...both, hub: way })];
   try {
     await Promise.all(halves);
   } finally {
@@ -100,7 +98,9 @@ export async function runAgent(options: RegistrationOptions): Promise<void> {
 
 /** Joins the hub and stays joined. */
 export async function runRegistration(options: RegistrationOptions): Promise<void> {
-  const { spoke, home = spoke, bootstrap, clock, log, signal, metrics } = options;
+  const { spoke, home = spoke, bootstrap, clock, signal, metrics } = options;
+  const { runRegistrationAgent } = await registrationHalf();
+  const log = patientLog(options);
   const cluster = connectedCluster({ name: "spoke", client: spoke, clock, log });
   const place = home === spoke ? cluster : connectedCluster({ name: "home", client: home, clock, log });
   await withNewest({
@@ -111,6 +111,7 @@ export async function runRegistration(options: RegistrationOptions): Promise<voi
       try {
         await runRegistrationAgent({
           ...agentWishes(options),
+          log,
           spoke: cluster,
           home: place,
           bootstrapKubeconfig,
@@ -130,10 +131,19 @@ export async function runRegistration(options: RegistrationOptions): Promise<voi
   });
 }
 
+/** An agent goes on asking a hub that refuses it, and should not fill its log with that. */
+const SAY_AGAIN = 600_000;
+
+function patientLog({ log, clock }: Pick<HalfOptions, "log" | "clock">): Logger {
+  return seldomLog(log, { clock, pause: SAY_AGAIN, ignoring: ["reconcileID", "retryIn"] });
+}
+
 /** Does on the spoke what the hub wishes, as soon as there is a way to the hub. */
 export async function runWork(options: WorkOptions): Promise<void> {
   const { spoke, agentId, evictionGrace, hub: source, clock, log, signal, metrics } = options;
-  const cluster = connectedCluster({ name: "spoke", client: spoke, clock, log });
+  const { runWorkAgent } = await workHalf();
+  const patient = patientLog(options);
+  const cluster = connectedCluster({ name: "spoke", client: spoke, clock, log: patient });
   await withNewest({
     source,
     mark: fingerprint,
@@ -142,7 +152,7 @@ export async function runWork(options: WorkOptions): Promise<void> {
       const clusterName = options.clusterName || known;
       const client = createClient({ connection, ...(metrics && { metrics: metrics.client }) });
       log.info("takes its work from the hub", { cluster: clusterName, hub: client.server });
-      const hub = connectedCluster({ name: "hub", client, clock, log });
+      const hub = connectedCluster({ name: "hub", client, clock, log: patient });
       try {
         await withNewest({
           source: lettingIn(hub, clusterName, newest),
@@ -159,7 +169,7 @@ export async function runWork(options: WorkOptions): Promise<void> {
                 ...(agentId !== undefined && { agentId }),
                 ...(evictionGrace !== undefined && { evictionGrace }),
                 clock,
-                log,
+                log: patient,
                 signal: current,
               });
           },
@@ -216,7 +226,7 @@ export interface LeadingOptions {
 /** Only what was given: an option that is there and undefined is not the same as one that is not. */
 function agentWishes(options: RegistrationOptions) {
   const { clusterName, agentId, namespace, spokeNamespace, grantAccess, certificateSeconds } = options;
-  const { clusterAnnotations, claims, onStart, metrics, endpoints, clock, log } = options;
+  const { clusterAnnotations, claims, onStart, metrics, endpoints, clock } = options;
   return {
     endpoints,
     ...(clusterName !== undefined && { clusterName }),
@@ -230,7 +240,6 @@ function agentWishes(options: RegistrationOptions) {
     ...(onStart && { onStart }),
     ...(metrics && { metrics: metrics.runtime }),
     clock,
-    log,
   };
 }
 
@@ -281,6 +290,7 @@ export function wayInFile(
 function wayInSecret(
   home: Cluster,
   namespace: string,
+  { HUB_SECRET, hubAccess }: Awaited<ReturnType<typeof registrationHalf>>,
   { log, signal }: Pick<HalfOptions, "log" | "signal">,
 ): Followed<HubWay> {
   const secrets = home.cache(Secret, { namespace, fieldSelector: `metadata.name=${HUB_SECRET}` });

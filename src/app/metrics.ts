@@ -1,9 +1,9 @@
 /** The numbers that a program of ours shows: about its process, its requests, its controllers and credential plugins. */
-import { processFacts } from "#apiserver";
 import { type ClientMetrics, type ExecMetrics, registerClientMetrics, registerExecMetrics } from "#kube";
 import type { Clock } from "#lib/clock";
 import { createRegistry, type Registry, registerProcessMetrics } from "#lib/metrics";
 import { createRuntimeMetrics, type RuntimeMetrics } from "#runtime";
+import { processFacts } from "./process-facts.ts";
 
 export interface ProgramMetrics {
   readonly registry: Registry;

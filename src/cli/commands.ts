@@ -1,5 +1,6 @@
 /** The commands that there are: enough to show them all, and where each of them is, so that only the one that is meant is loaded. */
 import type { Command } from "commander";
+import { spareMemory } from "./sparing.ts";
 
 export interface Entry {
   readonly name: string;
@@ -101,7 +102,10 @@ export const COMMANDS: readonly Entry[] = [
   {
     name: "agent",
     summary: "run the agent of a spoke",
-    load: async () => (await import("./commands/agent.ts")).agentCommand(),
+    load: async () => {
+      spareMemory();
+      return (await import("./commands/agent.ts")).agentCommand();
+    },
   },
   {
     name: "webhook",

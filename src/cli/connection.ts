@@ -1,7 +1,7 @@
 /** How a program reaches its cluster: as a kubeconfig says, or as the service account of the Pod that it runs in. */
 import { readFile } from "node:fs/promises";
 import type { ProgramContext } from "#app";
-import { UsageError } from "#app";
+import { UsageError } from "#app/programs";
 import { type Connection, connectionOf, createExecEngine, inClusterConnection, loadKubeconfig } from "#kube";
 
 export interface ConnectionFlags {

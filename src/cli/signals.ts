@@ -1,5 +1,5 @@
 /** Ctrl-C and SIGTERM: the first asks to stop, a later one does not ask. */
-export { stopSignal } from "#app";
+export { stopSignal } from "#app/programs";
 
 /** Ends when the signal has fired. */
 export function whenFired(signal: AbortSignal): Promise<void> {

@@ -15,7 +15,7 @@ import {
   UserError,
   wayInFile,
   whileLeading,
-} from "#app";
+} from "#app/programs";
 import { type Client, type Connection, createClient, inClusterConnection } from "#kube";
 import { systemClock } from "#lib/clock";
 import { createLogger, type Logger } from "#lib/log";
