@@ -1,15 +1,17 @@
 /** A real control plane on loopback: etcd, kube-apiserver and kube-controller-manager, for as long as a test runs. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, openSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { connectionOf, createClient, kubeconfigFor, kubeconfigText } from "#kube";
 import { type CertificateAuthority, createCertificateAuthority, generateKeyPair, issueCertificate } from "#lib/pki";
+import type { RestorableServer } from "../support/mortal-server.ts";
 import { startTestNodes } from "../support/nodes.ts";
-import type { ServerOptions, TestServer } from "../support/servers.ts";
+import { type Presented, type RenewableServer, servingPairOf } from "../support/renewable-servers.ts";
+import type { ServerOptions } from "../support/servers.ts";
 
 const programs = process.env.KUBEBUILDER_ASSETS ?? fileURLToPath(new URL("../../.kube/bin", import.meta.url));
 
@@ -27,8 +29,8 @@ export function missingControlPlane(): string | undefined {
 /** Starting takes three seconds on a quiet machine and ten on a busy one. */
 const START_PATIENCE_MS = 60_000;
 
-/** A real one can also tell its processes, for benchmarks. */
-export interface ControlPlane extends TestServer {
+/** A real one can also tell its processes, for benchmarks, and be killed. */
+export interface ControlPlane extends RenewableServer, RestorableServer {
   readonly pids: readonly number[];
 }
 
@@ -41,6 +43,8 @@ export interface ControlPlaneOptions extends ServerOptions {
   readonly webhooks?: boolean;
   /** How long certificates live that it signs, in seconds; a year unless told. */
   readonly signingSeconds?: number;
+  /** PEM of further authorities that its administrator trusts. */
+  readonly trusted?: string;
 }
 
 /** When a request was answered, and when an answer began that takes long: as much as the embedded server logs. */
@@ -72,7 +76,7 @@ export async function startControlPlane(name: string, options: ControlPlaneOptio
 async function start(
   name: string,
   dir: string,
-  { fsync = false, audit = false, webhooks = true, signingSeconds, nodes: wanted }: ControlPlaneOptions,
+  { fsync = false, audit = false, webhooks = true, signingSeconds, trusted = "", nodes: wanted }: ControlPlaneOptions,
   children: ChildProcess[],
   close: () => Promise<void>,
 ): Promise<ControlPlane> {
@@ -83,79 +87,123 @@ async function start(
   await writeFile(auditPolicy, JSON.stringify(AUDIT_POLICY));
   const run = (program: string, args: string[]) => {
     const log = openSync(join(dir, `${program}.log`), "a");
-    children.push(spawn(join(programs, program), args, { stdio: ["ignore", log, log] }));
+    const child = spawn(join(programs, program), args, { stdio: ["ignore", log, log] });
+    children.push(child);
+    return child;
   };
 
-  run("etcd", [
-    `--data-dir=${join(dir, "etcd")}`,
-    ...(fsync ? [] : ["--unsafe-no-fsync"]),
-    `--listen-client-urls=http://127.0.0.1:${etcdPort}`,
-    `--advertise-client-urls=http://127.0.0.1:${etcdPort}`,
-    `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
-    `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`,
-    `--initial-cluster=default=http://127.0.0.1:${peerPort}`,
-  ]);
-  run("kube-apiserver", [
-    `--etcd-servers=http://127.0.0.1:${etcdPort}`,
-    "--bind-address=127.0.0.1",
-    `--secure-port=${port}`,
-    "--advertise-address=192.0.2.1", // loopback is refused here; nothing connects to it
-    `--tls-cert-file=${keys.file("serving.crt")}`,
-    `--tls-private-key-file=${keys.file("serving.key")}`,
-    `--client-ca-file=${keys.file("ca.crt")}`,
-    "--service-cluster-ip-range=10.96.0.0/16",
-    "--authorization-mode=Node,RBAC",
-    "--enable-bootstrap-token-auth=true",
-    "--allow-privileged=true",
-    "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-    `--service-account-key-file=${keys.file("accounts.pub")}`,
-    `--service-account-signing-key-file=${keys.file("accounts.key")}`,
-    `--requestheader-client-ca-file=${keys.file("ca.crt")}`,
-    "--requestheader-allowed-names=front-proxy-client",
-    "--requestheader-username-headers=X-Remote-User",
-    "--requestheader-group-headers=X-Remote-Group",
-    "--requestheader-extra-headers-prefix=X-Remote-Extra-",
-    `--kubelet-client-certificate=${keys.file("kubelet-client.crt")}`,
-    `--kubelet-client-key=${keys.file("kubelet-client.key")}`,
-    `--kubelet-certificate-authority=${keys.file("ca.crt")}`,
-    "--kubelet-preferred-address-types=InternalIP",
-    ...(webhooks ? [] : ["--disable-admission-plugins=MutatingAdmissionWebhook,ValidatingAdmissionWebhook"]),
-    ...(audit ? [`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog}`] : []),
-  ]);
+  const keep = () =>
+    run("etcd", [
+      `--data-dir=${join(dir, "etcd")}`,
+      ...(fsync ? [] : ["--unsafe-no-fsync"]),
+      `--listen-client-urls=http://127.0.0.1:${etcdPort}`,
+      `--advertise-client-urls=http://127.0.0.1:${etcdPort}`,
+      `--listen-peer-urls=http://127.0.0.1:${peerPort}`,
+      `--initial-advertise-peer-urls=http://127.0.0.1:${peerPort}`,
+      `--initial-cluster=default=http://127.0.0.1:${peerPort}`,
+    ]);
+  const serve = () =>
+    run("kube-apiserver", [
+      `--etcd-servers=http://127.0.0.1:${etcdPort}`,
+      "--bind-address=127.0.0.1",
+      `--secure-port=${port}`,
+      "--advertise-address=192.0.2.1", // loopback is refused here; nothing connects to it
+      `--tls-cert-file=${keys.file("serving.crt")}`,
+      `--tls-private-key-file=${keys.file("serving.key")}`,
+      `--client-ca-file=${keys.file("ca.crt")}`,
+      "--service-cluster-ip-range=10.96.0.0/16",
+      "--authorization-mode=Node,RBAC",
+      "--enable-bootstrap-token-auth=true",
+      "--allow-privileged=true",
+      "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+      `--service-account-key-file=${keys.file("accounts.pub")}`,
+      `--service-account-signing-key-file=${keys.file("accounts.key")}`,
+      `--requestheader-client-ca-file=${keys.file("ca.crt")}`,
+      "--requestheader-allowed-names=front-proxy-client",
+      "--requestheader-username-headers=X-Remote-User",
+      "--requestheader-group-headers=X-Remote-Group",
+      "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+      `--kubelet-client-certificate=${keys.file("kubelet-client.crt")}`,
+      `--kubelet-client-key=${keys.file("kubelet-client.key")}`,
+      `--kubelet-certificate-authority=${keys.file("ca.crt")}`,
+      "--kubelet-preferred-address-types=InternalIP",
+      ...(webhooks ? [] : ["--disable-admission-plugins=MutatingAdmissionWebhook,ValidatingAdmissionWebhook"]),
+      ...(audit ? [`--audit-policy-file=${auditPolicy}`, `--audit-log-path=${auditLog}`] : []),
+    ]);
 
-  const kubeconfig = kubeconfigFor({ name, server: url, ca: keys.ca.certificate, ...keys.administrator });
+  let storage = keep();
+  let server = serve();
+  const kubeconfig = kubeconfigFor({ name, server: url, ca: keys.ca.certificate + trusted, ...keys.administrator });
   const client = createClient({ connection: await connectionOf(kubeconfig) });
   await until(async () => (await client.raw("/readyz")) === "ok");
   const managerConfig = join(dir, "controller-manager.kubeconfig");
   await writeFile(
     managerConfig,
-    kubeconfigText(kubeconfigFor({ name, server: url, ca: keys.ca.certificate, ...keys.manager })),
+    kubeconfigText(kubeconfigFor({ name, server: url, ca: keys.ca.certificate + trusted, ...keys.manager })),
   );
-  run("kube-controller-manager", [
-    `--kubeconfig=${managerConfig}`,
-    `--authentication-kubeconfig=${managerConfig}`,
-    `--authorization-kubeconfig=${managerConfig}`,
-    "--bind-address=127.0.0.1",
-    `--secure-port=${managerPort}`,
-    `--cert-dir=${join(dir, "manager")}`,
-    "--leader-elect=false",
-    "--use-service-account-credentials=true",
-    "--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
-    `--service-account-private-key-file=${keys.file("accounts.key")}`,
-    `--root-ca-file=${keys.file("ca.crt")}`,
-    `--cluster-signing-cert-file=${keys.file("ca.crt")}`,
-    `--cluster-signing-key-file=${keys.file("ca.key")}`,
-    ...(signingSeconds === undefined ? [] : [`--cluster-signing-duration=${signingSeconds}s`]),
-  ]);
+  const manage = () =>
+    run("kube-controller-manager", [
+      `--kubeconfig=${managerConfig}`,
+      `--authentication-kubeconfig=${managerConfig}`,
+      `--authorization-kubeconfig=${managerConfig}`,
+      "--bind-address=127.0.0.1",
+      `--secure-port=${managerPort}`,
+      `--cert-dir=${join(dir, "manager")}`,
+      "--leader-elect=false",
+      "--use-service-account-credentials=true",
+      "--controllers=*,bootstrap-signer-controller,token-cleaner-controller",
+      `--service-account-private-key-file=${keys.file("accounts.key")}`,
+      `--root-ca-file=${keys.file("root-ca.crt")}`,
+      `--cluster-signing-cert-file=${keys.file("ca.crt")}`,
+      `--cluster-signing-key-file=${keys.file("ca.key")}`,
+      ...(signingSeconds === undefined ? [] : [`--cluster-signing-duration=${signingSeconds}s`]),
+    ]);
+  let manager = manage();
   const nodes = wanted && (await startTestNodes(name, kubeconfig, wanted));
+  /** Killed, all of them; what is done while they are down is done before they are back. */
+  const whileDown = async (task: () => Promise<void>) => {
+    for (const child of [manager, server, storage]) {
+      const gone = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGKILL");
+      await gone;
+      children.splice(children.indexOf(child), 1);
+    }
+    await task();
+    storage = keep();
+    server = serve();
+    await until(async () => (await client.raw("/readyz")) === "ok");
+    manager = manage();
+  };
+  const [state, copy] = [join(dir, "etcd"), join(dir, "etcd-then")];
   return {
     name,
     url,
     authority: keys.ca.certificate,
+    signer: keys.ca,
     kubeconfig,
     client,
     auditLog,
     pids: children.flatMap(({ pid }) => pid ?? []),
+    crash: () => whileDown(async () => {}),
+    backUp: () => whileDown(() => cp(state, copy, { recursive: true })),
+    restore: () =>
+      whileDown(async () => {
+        await rm(state, { recursive: true, force: true });
+        await cp(copy, state, { recursive: true });
+      }),
+    async present({ by, told }: Presented) {
+      const pair = servingPairOf(by);
+      await keys.put("serving.crt", pair.certificate);
+      await keys.put("serving.key", pair.key);
+      await keys.put("root-ca.crt", told);
+      for (const child of [manager, server]) {
+        await end(child);
+        children.splice(children.indexOf(child), 1);
+      }
+      server = serve();
+      await until(async () => (await client.raw("/readyz")) === "ok");
+      manager = manage();
+    },
     async close() {
       await nodes?.stop();
       client.close();
@@ -188,6 +236,7 @@ async function writeKeys(dir: string) {
   });
   await Promise.all([
     put("ca.crt", ca.certificate),
+    put("root-ca.crt", ca.certificate),
     put("ca.key", ca.key),
     put("serving.crt", serving.cert),
     put("serving.key", serving.key),
@@ -199,6 +248,7 @@ async function writeKeys(dir: string) {
   return {
     ca,
     file,
+    put,
     administrator: issued(ca, now, { commonName: "admin", organizations: ["system:masters"] }),
     manager: issued(ca, now, { commonName: "system:kube-controller-manager" }),
   };

@@ -7,6 +7,7 @@ import { CertificateSigningRequest } from "#api/certificates";
 import { ClusterClaim, ManagedCluster } from "#api/cluster";
 import { Lease } from "#api/coordination";
 import { Node, Secret } from "#api/core";
+import type { Kind, KubeObject } from "#api/meta";
 import { type RegistrationAgentOptions, runRegistrationAgent } from "#features/registration/agent";
 import { type Client, KubeError, kubeconfigFor, kubeconfigText, parseKubeconfig } from "#kube";
 import { ManualClock } from "#lib/clock";
@@ -41,6 +42,10 @@ export class AgentStage {
   knows: (certificate: string) => boolean = () => true;
   /** Whether anybody answers. */
   isAway = false;
+  /** What the agent has no right to: `get ConfigMap`. It may do everything unless told. */
+  refuses: (call: string) => boolean = () => false;
+  /** What the agent's connections were used for, oldest first: `get ManagedCluster`. */
+  readonly asked: string[] = [];
   readonly #certificateMs: number;
   readonly #stops: (() => Promise<void>)[] = [];
 
@@ -96,27 +101,31 @@ export class AgentStage {
     const trusted = cluster?.ca && "pem" in cluster.ca ? cluster.ca.pem : "";
     const shown = user?.cert && "pem" in user.cert ? user.cert.pem : undefined;
     if (user) this.connections.push(kubeconfig);
-    const refusal = (): KubeError | undefined => {
+    const refusal = (asked: string): KubeError | undefined => {
       if (this.isAway) return new KubeError("unreachable", "GET /: cannot connect: connect ECONNREFUSED");
       if (!trusted.includes(this.authority.certificate.trim())) {
         return new KubeError("unreachable", "GET /: cannot connect: unable to verify the first certificate");
       }
       if (!user) return new KubeError("status", "forbidden (403 Forbidden)", { code: 403, reason: "Forbidden" });
       const isKnown = shown === undefined ? this.tokens.has(user.token ?? "") : this.knows(shown);
-      return isKnown ? undefined : new KubeError("status", "who? (401 Unauthorized)", { code: 401 });
+      if (!isKnown) return new KubeError("status", "who? (401 Unauthorized)", { code: 401 });
+      if (!this.refuses(asked)) return undefined;
+      return new KubeError("status", "forbidden (403 Forbidden)", { code: 403, reason: "Forbidden" });
     };
-    const guarded = (call: unknown) =>
+    const guarded = (name: string, call: unknown) =>
       typeof call !== "function"
         ? call
         : async (...args: unknown[]) => {
-            const error = refusal();
+            const asked = `${name} ${(args[0] as Kind<KubeObject>).kind}`;
+            this.asked.push(asked);
+            const error = refusal(asked);
             if (error) throw error;
             return call(...args);
           };
     const calls = ["get", "list", "create", "update", "patch", "delete"] as const;
     const client = {
       ...this.hub.client,
-      ...Object.fromEntries(calls.map((name) => [name, guarded(this.hub.client[name])])),
+      ...Object.fromEntries(calls.map((name) => [name, guarded(name, this.hub.client[name])])),
     } as Client;
     return { ...this.hub, client };
   }
@@ -126,7 +135,7 @@ export class AgentStage {
   }
 
   /** Whom a request asks to be. */
-  asked(request: CertificateSigningRequest | undefined): string | undefined {
+  askedFor(request: CertificateSigningRequest | undefined): string | undefined {
     const text = Buffer.from(request?.spec.request ?? "", "base64").toString();
     return parseCertificateRequest(text).subject.commonName;
   }

@@ -2,18 +2,26 @@
  * Knows the secrets that were made during a test, and looks for them in everything that was written: log lines, events,
  * conditions, errors, what commands print.
  */
+import { Deployment } from "#api/apps";
 import { CertificateSigningRequest } from "#api/certificates";
 import { ManagedCluster } from "#api/cluster";
-import { ConfigMap, Event as CoreEvent, Secret } from "#api/core";
+import { Lease } from "#api/coordination";
+import { ConfigMap, Event as CoreEvent, Pod, Secret } from "#api/core";
 import { Event } from "#api/events";
+import { ClusterProfile } from "#api/inventory";
 import { type Kind, type KubeObject, keyOf } from "#api/meta";
 import { ClusterManager, Klusterlet } from "#api/operator";
+import { ClusterRole } from "#api/rbac";
+import { AppliedManifestWork, ManifestWork } from "#api/work";
 import { type Client, isNotFound, KubeconfigError, type Material, parseKubeconfig } from "#kube";
 import { systemClock } from "#lib/clock";
 import { createLogger, type Logger } from "#lib/log";
 
 /** Where people and programs look when something is wrong. */
-const TELLING = [CoreEvent, Event, ManagedCluster, CertificateSigningRequest, ConfigMap, ClusterManager, Klusterlet];
+const TELLING = [
+  ...[CoreEvent, Event, ConfigMap, Pod, Deployment, Lease, ClusterRole, CertificateSigningRequest],
+  ...[ManagedCluster, ClusterProfile, ManifestWork, AppliedManifestWork, ClusterManager, Klusterlet],
+];
 
 /** Parts of Secrets that everybody may know. */
 const PUBLIC = new Set(["tls.crt", "ca.crt", "ca-bundle.crt", "cluster-name", "agent-name", "namespace", "token-id"]);

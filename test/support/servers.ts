@@ -33,7 +33,7 @@ export type StartServer = (name: string, options?: ServerOptions) => Promise<Tes
 export interface EmbeddedOptions extends ServerOptions {
   /** What it takes for the time, and signs by. */
   readonly clock?: Clock;
-  /** How long certificates live that it signs; an hour unless told, and never less than ten minutes. */
+  /** How long certificates live that it signs; an hour unless told. */
   readonly signingDurationMs?: number;
 }
 
