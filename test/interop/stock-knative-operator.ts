@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { ConfigMap, Namespace } from "#api/core";
 import { type Client, isAlreadyExists } from "#kube";
 import { eventually } from "../support/eventually.ts";
+import { turnAtFixedPorts } from "./fixed-ports.ts";
 import { stranger } from "./strangers.ts";
 
 export const stockOperator = stranger("knative-operator");
@@ -39,6 +40,7 @@ export async function prepareForStock(hub: Client): Promise<void> {
 
 /** Ends when it says that it is ready. */
 export async function startStock({ kubeconfig, providerFile, releases, dir }: StockOptions): Promise<StockOperator> {
+  const leave = await turnAtFixedPorts();
   const file = join(dir, "knative-operator.log");
   const log = openSync(file, "a");
   const flags = providerFile === undefined ? [] : [`-clusterprofile-provider-file=${providerFile}`];
@@ -61,7 +63,10 @@ export async function startStock({ kubeconfig, providerFile, releases, dir }: St
     if (hasEnded(child)) return;
     if (!(await fetch(PROBES)).ok) throw new Error("it is not ready");
   });
-  if (hasEnded(child)) throw new Error(`upstream's operator has ended:\n${readFileSync(file, "utf8").slice(-2000)}`);
+  if (hasEnded(child)) {
+    await leave();
+    throw new Error(`upstream's operator has ended:\n${readFileSync(file, "utf8").slice(-2000)}`);
+  }
   return {
     pid: child.pid ?? 0,
     async stop() {
@@ -69,6 +74,7 @@ export async function startStock({ kubeconfig, providerFile, releases, dir }: St
       const cut = setTimeout(() => child.kill("SIGKILL"), 5_000);
       await gone;
       clearTimeout(cut);
+      await leave();
     },
   };
 }
