@@ -11,6 +11,7 @@ import { accept, runHub, untilWorking } from "#app";
 import { isNotFound, writeKubeconfig } from "#kube";
 import { systemClock } from "#lib/clock";
 import { silentLog } from "#lib/log";
+import { auditedSoFar } from "../support/audit.ts";
 import { build, type Running, run, start } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { bootstrapKubeconfig, prepareHub, prepareSpoke } from "../support/prepared.ts";
@@ -100,6 +101,36 @@ describe("both halves in one program", () => {
     await hub.client.delete(ManifestWork, "c1/w1");
     await eventually(() => isGone(hub.client.get(ManifestWork, "c1/w1")));
     expect(command.said()).not.toContain((await readFile(bootstrapFile, "utf8")).match(/token: (\S+)/)?.[1] ?? "none");
+    await stopped(command);
+  });
+});
+
+describe("an agent whose cluster is deleted on the hub", () => {
+  it("says of everything that is refused to it so once, and lives on", async () => {
+    const command = agent(
+      ...["--spoke-kubeconfig", spokeFile, "--bootstrap-kubeconfig", bootstrapFile, "--cluster-name", "deleted"],
+      ...["--namespace", "agent-of-deleted"],
+    );
+    const before = new Date();
+    await accept(hub.client, "deleted", patience());
+    await hub.client.patch(ManagedCluster, "deleted", { spec: { leaseDurationSeconds: 1 } });
+    await untilWorking(hub.client, "deleted", before, patience());
+    const begin = command.said().length;
+    await hub.client.delete(ManagedCluster, "deleted");
+    await eventually(() => expect(command.said()).toContain("the hub does not let this cluster in"));
+    // Both halves go on asking: a while later nothing has been said twice.
+    const user = (await auditedSoFar(hub)).findLast(({ user: who }) => who?.username?.includes(":deleted:"))?.user
+      ?.username;
+    const asked = async () => (await auditedSoFar(hub)).filter(({ user: who }) => who?.username === user).length;
+    const last = await asked();
+    await eventually(async () => expect(await asked()).toBeGreaterThan(last + 2));
+    const grave = command
+      .said()
+      .slice(begin)
+      .split("\n")
+      .filter((line) => /\s(WARN|ERROR)\s/.test(line))
+      .map((line) => line.replace(/^\S+\s+/, "").replace(/reconcileID=\S+|retryIn=\S+/g, ""));
+    expect([...new Set(grave)]).toEqual(grave);
     await stopped(command);
   });
 });

@@ -12,7 +12,8 @@ import { ConfigMap, Namespace, Pod, Secret } from "#api/core";
 import { ClusterProfile } from "#api/inventory";
 import { KnativeEventing, KnativeServing } from "#api/knative";
 import { ClusterRole, ClusterRoleBinding, RBAC_GROUP } from "#api/rbac";
-import { FLEET_NAMESPACE, runAgent, runHub, untilWorking } from "#app";
+import { ManifestWork } from "#api/work";
+import { DEFAULT_GATES, FLEET_NAMESPACE, runAgent, runHub, untilWorking } from "#app";
 import { directorySource } from "#features/knative";
 import { Bootstrap } from "#features/registration/hub";
 import { type Client, connectionOf, createClient, isForbidden, isNotFound } from "#kube";
@@ -76,6 +77,7 @@ export function chartRightsSuite(start: StartServer, helm: string): void {
         log: silentLog,
         signal,
         autoApproveUsers: [Bootstrap.user],
+        gates: { ...DEFAULT_GATES, CleanUpCompletedManifestWork: true },
         lease: { namespace, name: "capstan-hub" },
       }),
     );
@@ -145,6 +147,23 @@ export function chartRightsSuite(start: StartServer, helm: string): void {
       const { spec } = await stage.hub.get(Lease, `${namespace}/capstan-hub`);
       expect(spec?.holderIdentity).toBeTruthy();
     });
+  });
+
+  it("removes a work that is finished when its time is over, and no other", async () => {
+    const manifests = [{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } }];
+    const lastTransitionTime = "2026-01-01T00:00:00Z";
+    const complete = { type: "Complete", status: "True", reason: "R", message: "", lastTransitionTime };
+    for (const name of ["finished", "unfinished"]) {
+      const metadata = { name, namespace: "cluster1" };
+      const spec = { workload: { manifests }, deleteOption: { ttlSecondsAfterFinished: 0 } };
+      await stage.hub.create(ManifestWork, { metadata, spec });
+    }
+    const status = { conditions: [complete] };
+    await stage.hub.patch(ManifestWork, "cluster1/finished", { status }, { subresource: "status" });
+    await untilGone(() => stage.hub.get(ManifestWork, "cluster1/finished"));
+    expect((await stage.hub.get(ManifestWork, "cluster1/unfinished")).metadata.deletionTimestamp).toBeUndefined();
+    await stage.hub.delete(ManifestWork, "cluster1/unfinished");
+    await untilGone(() => stage.hub.get(ManifestWork, "cluster1/unfinished"));
   });
 
   it("installs Knative on it and takes it away again", () =>

@@ -8,24 +8,52 @@ import { CertificateSigningRequest } from "#api/certificates";
 import { ManagedCluster } from "#api/cluster";
 import { Namespace, Node, Pod } from "#api/core";
 import { ClusterManager, Klusterlet } from "#api/operator";
+import { ClusterRoleBinding } from "#api/rbac";
 import { AppliedManifestWork, ManifestWork } from "#api/work";
 import { type Client, connectionOf, createClient, isUnknownKind, kubeconfigText, mergeKubeconfigs } from "#kube";
 import { findCondition, isTrue } from "#lib/conditions";
 import { build, type Running, run, start } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
+import { kubectlWith } from "../support/kubectl.ts";
 import type { StartServer, TestServer } from "../support/servers.ts";
 import { untilGone } from "./knative/stage.ts";
 
 const AGENTS = "open-cluster-management-agent";
-const HELLO = {
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "hello", namespace: "default" },
-  spec: {
-    containers: [{ name: "hello", image: "busybox", command: ["sh", "-c", 'echo "Hello, Kubernetes!" && sleep 3600'] }],
-    restartPolicy: "OnFailure",
-  },
-};
+/** As the guide to registering a cluster has it. */
+const WORK = `apiVersion: work.open-cluster-management.io/v1
+kind: ManifestWork
+metadata:
+  name: mw-01
+  namespace: cluster1
+spec:
+  workload:
+    manifests:
+      - apiVersion: v1
+        kind: Pod
+        metadata:
+          name: hello
+          namespace: default
+        spec:
+          containers:
+            - name: hello
+              image: busybox
+              command: ["sh", "-c", 'echo "Hello, Kubernetes!" && sleep 3600']
+          restartPolicy: OnFailure
+`;
+/** As the guide to reaching clusters with federated accounts has it. */
+const RBAC = `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: managed-sa-test
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: cluster-admin
+subjects:
+  - kind: ServiceAccount
+    name: test
+    namespace: open-cluster-management-managed-serviceaccount
+`;
 /** What every cluster has. */
 const OF_KUBERNETES = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
@@ -36,6 +64,7 @@ export function wholeWaySuite(startServer: StartServer): void {
     let dir: string;
     let nodes: Running[];
     const capstan = (...words: string[]) => run(...words, "--kubeconfig", join(dir, "config"));
+    const kubectl = kubectlWith(() => join(dir, "config"));
 
     beforeAll(async () => {
       build();
@@ -116,18 +145,73 @@ export function wholeWaySuite(startServer: StartServer): void {
       expect(await logOf(spoke.client, AGENTS, "klusterlet-registration-agent")).toContain("asks to join the hub");
     });
 
-    it("a ManifestWork on the hub is a Pod on the spoke", async () => {
-      const metadata = { name: "mw-01", namespace: "cluster1" };
-      await hub.client.create(ManifestWork, { metadata, spec: { workload: { manifests: [HELLO] } } });
-      await eventually(async () => {
-        const { status } = await hub.client.get(ManifestWork, "cluster1/mw-01");
-        expect(isTrue(status?.conditions, "Applied")).toBe(true);
-        expect(isTrue(status?.conditions, "Available")).toBe(true);
+    it("a ManifestWork that is applied on the hub is a Pod that runs on the spoke, and says so", async () => {
+      await writeFile(join(dir, "manifest-work.yaml"), WORK);
+      const apply = ["apply", "-f", join(dir, "manifest-work.yaml"), "--context", "hub"];
+      if (kubectl) await kubectl(...apply);
+      else expect(await capstan(...apply)).toMatchObject({ code: 0 });
+      const { status } = await eventually(async () => {
+        const work = await hub.client.get(ManifestWork, "cluster1/mw-01");
+        expect(isTrue(work.status?.conditions, "Available")).toBe(true);
         expect((await spoke.client.get(Pod, "default/hello")).status?.phase).toBe("Running");
+        return work;
       });
+      expect(status?.conditions).toMatchObject([
+        { type: "Applied", status: "True", reason: "AppliedManifestWorkComplete" },
+        { type: "Available", status: "True", reason: "ResourcesAvailable" },
+      ]);
+      expect(status?.resourceStatus?.manifests).toMatchObject([
+        {
+          resourceMeta: {
+            ordinal: 0,
+            version: "v1",
+            kind: "Pod",
+            resource: "pods",
+            name: "hello",
+            namespace: "default",
+          },
+          conditions: [
+            { type: "Applied", status: "True", reason: "AppliedManifestComplete" },
+            { type: "Available", status: "True", reason: "ResourceAvailable" },
+            { type: "StatusFeedbackSynced", status: "True", reason: "NoStatusFeedbackSynced" },
+          ],
+        },
+      ]);
+      if (kubectl) {
+        await eventually(async () =>
+          expect(await kubectl("-n", "default", "get", "pod", "--context", "cluster1")).toMatch(
+            /hello +1\/1 +Running +0/,
+          ),
+        );
+      }
       await hub.client.delete(ManifestWork, "cluster1/mw-01");
       await untilGone(() => spoke.client.get(Pod, "default/hello"));
       await eventually(async () => expect((await spoke.client.list(AppliedManifestWork)).items).toEqual([]));
+    });
+
+    it("create work gives rights to a spoke, whose objects know where they come from, and delete work takes them back", async () => {
+      const file = join(dir, "clusterrolebinding-managed-sa-test.yaml");
+      await writeFile(file, RBAC);
+      const onHub = ["--clusters", "cluster1", "--context", "hub"];
+      const name = "managed-sa-test-rbac";
+      const plan = await capstan("create", "work", name, "-f", file, ...onHub, "--plan");
+      expect(plan.stdout).toMatch(/cluster1 +create +ClusterRoleBinding +managed-sa-test/);
+      expect(plan.stderr, "the spoke itself was asked").not.toContain("was not looked at");
+      expect(await capstan("create", "work", name, "-f", file, ...onHub)).toMatchObject({ code: 0 });
+      const wait = ["wait", "--for=condition=Applied", `manifestwork/${name}`, "-n", "cluster1", "--timeout=60s"];
+      await kubectl?.(...wait, "--context", "hub");
+      await eventually(async () => {
+        const { roleRef, subjects } = await spoke.client.get(ClusterRoleBinding, "managed-sa-test");
+        expect([roleRef.name, subjects?.[0]?.name]).toEqual(["cluster-admin", "test"]);
+      });
+      const who = await capstan("who", "clusterrolebinding/managed-sa-test", "--context", "cluster1");
+      expect(who.stdout).toContain(`was placed by ManifestWork cluster1/${name} on the hub ${hub.url}`);
+      await eventually(async () => {
+        const why = await capstan("why", "work", name, "-c", "cluster1", "--context", "hub");
+        expect(why.stdout).toContain("Its one manifest is in place.");
+      });
+      expect(await capstan("delete", "work", name, ...onHub)).toMatchObject({ code: 0 });
+      await untilGone(() => spoke.client.get(ClusterRoleBinding, "managed-sa-test"));
     });
 
     it("doctor finds nothing broken on either side", async () => {

@@ -78,8 +78,12 @@ const STATES: Readonly<Record<ClusterName, Reach>> = {
   "managed-clusters": refused,
 };
 
+/** Nobody beats here, and however long the questions take, no cluster is to be called lost for it. */
+const LEASE_SECONDS = 86_400;
+
 async function asked(hub: Client, name: string, isAccepted: boolean, annotations = {}): Promise<void> {
-  await hub.create(ManagedCluster, { metadata: { name, annotations }, spec: { hubAcceptsClient: isAccepted } });
+  const spec = { hubAcceptsClient: isAccepted, leaseDurationSeconds: LEASE_SECONDS };
+  await hub.create(ManagedCluster, { metadata: { name, annotations }, spec });
 }
 
 async function accepted(hub: Client, name: string): Promise<void> {
