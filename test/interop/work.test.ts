@@ -92,7 +92,8 @@ function mixedFleet(kind: HubKind): void {
   }, 180_000);
   afterAll(() => fleet?.close(), 60_000);
 
-  describe("before a work is written", () => workAdmissionCases(() => fleet.hub));
+  describe("before a work is written", () =>
+    workAdmissionCases(() => fleet.hub, { asksAtEveryChange: kind.run === ourHub }));
 
   describe.each(NAMED)("%s agent", (_, name) => {
     it("runs the pod of a work that was applied with kubectl, and says so", async () => {

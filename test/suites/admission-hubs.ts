@@ -69,7 +69,7 @@ export function bareHubSuite(start: StartServer): void {
   }, 60_000);
 
   describe("registration", () => registrationAdmissionCases(() => server));
-  describe("works", () => workAdmissionCases(() => server));
+  describe("works", () => workAdmissionCases(() => server, { asksAtEveryChange: true }));
 
   it("puts its configurations back, and lets the server forget them when it ends", async () => {
     const { client } = server;
@@ -174,7 +174,7 @@ export function operatedHubSuite(start: StartServer): void {
   }, 60_000);
 
   describe("registration", () => registrationAdmissionCases(() => server));
-  describe("works", () => workAdmissionCases(() => server));
+  describe("works", () => workAdmissionCases(() => server, { asksAtEveryChange: true }));
 
   it("converts add-ons between their versions", async () => {
     const { client } = server;
