@@ -4,7 +4,7 @@ import { equal, isObject } from "#lib/json";
 import { type FieldError, field } from "../errors.ts";
 import { integerRange, stringFormat } from "./formats.ts";
 import { childPath, type Path } from "./path.ts";
-import { compilePattern } from "./pattern.ts";
+import { matcherOf } from "./pattern.ts";
 
 /** A rule ignores values of types it says nothing about; those are the type's business. */
 export type Rule = (value: unknown, path: Path, errors: FieldError[]) => void;
@@ -41,10 +41,10 @@ function stringRules({ minLength, maxLength, pattern, format }: OpenApiSchema): 
       errors.push(field.invalid(path, value, `${path} in body should be at least ${minLength} chars long`));
     });
   }
-  const expression = pattern ? compilePattern(pattern) : undefined;
-  if (expression) {
+  const matches = pattern ? matcherOf(pattern) : undefined;
+  if (matches) {
     checks.push((value, path, errors) => {
-      if (expression.test(value)) return;
+      if (matches(value)) return;
       errors.push(field.invalid(path, value, `${path} in body should match '${pattern}'`));
     });
   }
