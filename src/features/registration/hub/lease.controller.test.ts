@@ -92,6 +92,47 @@ describe("a cluster whose heart stops", () => {
     await running.stop();
   });
 
+  it("becomes so exactly then also after many beats, which nobody had to look at one by one", async () => {
+    const clock = new ManualClock();
+    const hub = fakeCluster({ clock }, [ManagedCluster, cluster()]);
+    const controller = leaseController({ hub, clock, log: silentLog });
+    let looks = 0;
+    const counted: typeof controller = {
+      ...controller,
+      reconcile(...args) {
+        looks++;
+        return controller.reconcile(...args);
+      },
+    };
+    const running = startControllers([counted], { clock });
+    await running.quiet();
+    looks = 0;
+    for (let count = 0; count < 20; count++) {
+      clock.advance(3_000);
+      beat(hub, clock.now());
+      await running.quiet();
+    }
+    expect(looks, "a look for every five beats").toBeLessThanOrEqual(5);
+    clock.advance(14_999);
+    await running.quiet();
+    expect(availability(hub)?.status).toBe("True");
+    clock.advance(1);
+    await running.quiet();
+    expect(availability(hub)?.status).toBe("Unknown");
+    await running.stop();
+  });
+
+  it("becomes so earlier when its last beat came from earlier than the one before", async () => {
+    const { hub, clock, running } = started();
+    await running.quiet();
+    beat(hub, new Date(clock.now().getTime() - 10_000));
+    await running.quiet();
+    clock.advance(5_000);
+    await running.quiet();
+    expect(availability(hub)?.status).toBe("Unknown");
+    await running.stop();
+  });
+
   it("does so even if the event cannot be written", async () => {
     const { hub, clock, running } = started();
     await running.quiet();

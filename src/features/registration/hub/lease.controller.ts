@@ -33,11 +33,27 @@ export function leaseController({ hub, clock, log }: { hub: Cluster; clock: Cloc
   const leases = hub.cache(Lease, { labelSelector: CLUSTER_OBJECTS });
   const heard = new Map<string, Beat>();
 
+  /**
+   * Notes a beat, and says whether there is anything to do because of it. Nearly always there is not: whoever looks when
+   * the time that the former beat gave is over finds this one.
+   */
+  const isNews = (before: Lease | undefined, lease: Lease | undefined): boolean => {
+    const name = lease?.metadata.namespace ?? "";
+    const last = heard.get(name);
+    const cluster = before && last && clusters.get(name);
+    if (!cluster) return true;
+    const beat = noteBeat(last, lease, clock.now());
+    heard.set(name, beat);
+    return beat.renewed < last.renewed || !isAsBefore(cluster, beat);
+  };
+
   return {
     name: "cluster-lease",
     triggers: [
       clusters.keyedBy((cluster) => cluster.metadata.name),
-      leases.keyedBy(({ metadata }) => (metadata.name === CLUSTER_LEASE ? metadata.namespace : undefined)),
+      leases.keyedBy(({ metadata }) => (metadata.name === CLUSTER_LEASE ? metadata.namespace : undefined), {
+        when: isNews,
+      }),
     ],
 
     async reconcile(name) {
@@ -103,6 +119,14 @@ export function noteBeat(last: Beat | undefined, lease: Lease | undefined, now: 
   const renewed = Date.parse(lease?.spec?.renewTime ?? "") || 0;
   if (last?.renewed === renewed) return last;
   return { renewed, heardAt: now.getTime(), isFresh: last !== undefined && lease !== undefined };
+}
+
+/** Whether a beat tells nothing of the cluster that it does not say already. */
+function isAsBefore(cluster: ManagedCluster, beat: Beat): boolean {
+  if (isDeleting(cluster) || availability(cluster) !== "True") return false;
+  const clockSynced = clockCondition(cluster, beat);
+  const said = findCondition(cluster.status?.conditions, ClusterCondition.ClockSynced);
+  return clockSynced?.status === said?.status;
 }
 
 /** The cluster as its heartbeat makes it look. Only the agent says that a cluster is available. */
