@@ -9,6 +9,9 @@ import { runWork, wayInFile } from "#app/programs";
 import { connectionOf, createClient, loadKubeconfig } from "#kube";
 import { systemClock as clock } from "#lib/clock";
 import { createLogger } from "#lib/log";
+import { spareMemory } from "../dist/cli/resting.js";
+
+spareMemory(); // as `capstan agent` does
 
 const stopping = new AbortController();
 setMaxListeners(0, stopping.signal); // all agents hear the one signal

@@ -206,12 +206,9 @@ export interface Host extends Program {
   add(way: Way): void;
 }
 
-/** As `capstan agent` sets it for itself. */
-const SPARING = "--semi-space-growth-factor=1";
-
 /** One process for the agents of many clusters. */
 export async function startHost(): Promise<Host> {
-  const child = spawn(process.execPath, [SPARING, ...PROFILED, path("./work-agents.mjs")], {
+  const child = spawn(process.execPath, [...PROFILED, path("./work-agents.mjs")], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   await firstLine(child);

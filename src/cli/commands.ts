@@ -1,6 +1,6 @@
 /** The commands that there are: enough to show them all, and where each of them is, so that only the one that is meant is loaded. */
 import type { Command } from "commander";
-import { spareMemory } from "./sparing.ts";
+import { restQuietly, spareMemory } from "./resting.ts";
 
 export interface Entry {
   readonly name: string;
@@ -12,7 +12,10 @@ export const COMMANDS: readonly Entry[] = [
   {
     name: "up",
     summary: "run a fleet on this machine: a hub and its spokes",
-    load: async () => (await import("./commands/up.ts")).upCommand(),
+    load: async () => {
+      restQuietly();
+      return (await import("./commands/up.ts")).upCommand();
+    },
   },
   {
     name: "down",
@@ -97,7 +100,10 @@ export const COMMANDS: readonly Entry[] = [
   {
     name: "hub",
     summary: "run the controllers of a hub",
-    load: async () => (await import("./commands/hub.ts")).hubCommand(),
+    load: async () => {
+      restQuietly();
+      return (await import("./commands/hub.ts")).hubCommand();
+    },
   },
   {
     name: "agent",
@@ -120,12 +126,18 @@ export const COMMANDS: readonly Entry[] = [
   {
     name: "apiserver",
     summary: "run embedded Kubernetes API servers",
-    load: async () => (await import("./commands/apiserver.ts")).apiserverCommand(),
+    load: async () => {
+      restQuietly();
+      return (await import("./commands/apiserver.ts")).apiserverCommand();
+    },
   },
   {
     name: "node",
     summary: "run a node for an API server without kubelets",
-    load: async () => (await import("./commands/node.ts")).nodeCommand(),
+    load: async () => {
+      restQuietly();
+      return (await import("./commands/node.ts")).nodeCommand();
+    },
   },
   {
     name: "plugin",
