@@ -5,7 +5,7 @@
  *
  * Then ten thousand clusters are there on our hub on an embedded API server, and beat.
  *
- * BENCH_CLUSTERS (1,000; 0 for none), BENCH_RATE (20 a second), BENCH_PROCESSES (one for 250 agents), BENCH_REST (150
+ * BENCH_CLUSTERS (1,000; 0 for none), BENCH_RATE (20 a second), BENCH_PROCESSES (one for 500 agents), BENCH_REST (150
  * seconds that are looked at when all have joined), BENCH_WITHOUT (`embedded`, `ours`, `stock`), BENCH_LEASES (10,000; 0
  * for none) make it smaller or larger.
  */
@@ -31,7 +31,7 @@ import {
 
 const CLUSTERS = Number(process.env.BENCH_CLUSTERS ?? 1_000);
 const RATE = Number(process.env.BENCH_RATE ?? 20);
-const PROCESSES = Number(process.env.BENCH_PROCESSES ?? Math.min(16, Math.ceil(CLUSTERS / 250)));
+const PROCESSES = Number(process.env.BENCH_PROCESSES ?? Math.min(16, Math.ceil(CLUSTERS / 500)));
 /** Leases are renewed every 60 to 75 seconds: two beats of every cluster. */
 const REST_SECONDS = Number(process.env.BENCH_REST ?? 150);
 const LEFT_OUT = process.env.BENCH_WITHOUT?.split(",") ?? [];
