@@ -286,12 +286,27 @@ function chainOf(certificates: string): Certificate[] {
   }
 }
 
+/** By a mark of the key, its public half: to work it out takes longer than all else that an agent does to look at itself. */
+const publicHalves = new Map<string, Buffer>();
+/** An agent has one key, and another while it is renewed; a process may have many agents. */
+const MOST_KEYS = 1_000;
+
 /** Whether the private key is the one that the certificate was made for. */
 export function belongsTo({ publicKeyInfo }: Certificate, key: string): boolean {
   try {
-    return publicKeyDer(key).equals(publicKeyInfo);
+    return publicHalfOf(key).equals(publicKeyInfo);
   } catch (error) {
     if (error instanceof PkiError) return false;
     throw error;
   }
+}
+
+function publicHalfOf(key: string): Buffer {
+  const mark = markOf(key);
+  const known = publicHalves.get(mark);
+  if (known) return known;
+  const half = publicKeyDer(key);
+  if (publicHalves.size >= MOST_KEYS) publicHalves.clear();
+  publicHalves.set(mark, half);
+  return half;
 }
