@@ -8,7 +8,7 @@ import { Job } from "#api/batch";
 import { ManagedCluster } from "#api/cluster";
 import { ConfigMap, Namespace, Pod } from "#api/core";
 import type { DynamicObject, Kind, KubeObject } from "#api/meta";
-import { AppliedManifestWork, ManifestWork } from "#api/work";
+import { AppliedAnnotation, AppliedManifestWork, ManifestWork } from "#api/work";
 import { isNotFound } from "#kube";
 import { eventually } from "../../support/eventually.ts";
 import type { Gate, Passage } from "../../support/gate.ts";
@@ -142,6 +142,8 @@ export class Story {
   }
 
   async end(): Promise<void> {
+    // The last write may have been seen before who dies of it is dead; whoever comes next needs them back.
+    await this.#dying;
     await this.#agent?.stop();
     await Promise.all(this.#gates.map((gate) => gate.close()));
     this.#history.end();
@@ -174,6 +176,9 @@ export class Story {
       const [record] = await this.#records();
       expect(record?.status?.appliedResources?.map(({ name }) => name).sort()).toEqual([...names, "once"].sort());
       expect(record?.status?.appliedResources?.every(({ uid }) => uid)).toBe(true);
+      // It is written beside the report, and may come after it.
+      const seen = JSON.parse(record?.metadata.annotations?.[AppliedAnnotation.seen] ?? "{}");
+      expect(seen.generation).toBe(work.metadata.generation);
     }, PATIENCE_MS);
   }
 
