@@ -75,6 +75,7 @@ export class Restarted {
   readonly #words: readonly string[];
   #running: Running;
   #lives = 1;
+  #dying: Promise<void> | undefined;
   #isStopped = false;
 
   constructor(...words: string[]) {
@@ -91,8 +92,19 @@ export class Restarted {
     return this.#running.said();
   }
 
-  /** Ends when it is over; the next one begins then, unless all is to stop. */
-  async kill(): Promise<void> {
+  get isDying(): boolean {
+    return this.#dying !== undefined;
+  }
+
+  /** Ends when it is over; the next one begins then, unless all is to stop. Nobody dies twice at once. */
+  kill(): Promise<void> {
+    this.#dying ??= this.#die().finally(() => {
+      this.#dying = undefined;
+    });
+    return this.#dying;
+  }
+
+  async #die(): Promise<void> {
     const { child, ended } = this.#running;
     child.kill("SIGKILL");
     await ended;
@@ -103,6 +115,7 @@ export class Restarted {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    await this.#dying;
     const { child, ended } = this.#running;
     child.kill("SIGTERM");
     await ended;
