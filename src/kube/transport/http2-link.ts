@@ -111,7 +111,7 @@ export class Http2Link implements Link {
       if (request.body !== undefined) stream.end(request.body);
       this.#opened();
 
-      const exchange: Exchange = { stream, failure: undefined };
+      const exchange: Exchange = { stream, failure: undefined, isClosed: false };
       let isAnswered = false;
       const abort = () => {
         exchange.failure ??= signal.reason;
@@ -123,6 +123,7 @@ export class Http2Link implements Link {
         exchange.failure ??= this.#failure ?? failureOf(stream, error);
       });
       stream.once("close", () => {
+        exchange.isClosed = true;
         signal.removeEventListener("abort", abort);
         this.#closed();
         if (stream.rstCode !== NGHTTP2_NO_ERROR) exchange.failure ??= this.#failure ?? failureOf(stream);
@@ -134,7 +135,13 @@ export class Http2Link implements Link {
         this.#heard();
         const status = Number(headers[":status"]);
         const whole = () => wholeOf(exchange);
-        resolve({ status, headers, body: bodyOf(exchange, () => this.#heard()), whole, cancel: () => cancel(stream) });
+        resolve({
+          status,
+          headers,
+          body: new Pieces(exchange, () => this.#heard()),
+          whole,
+          cancel: () => cancel(stream),
+        });
       });
     });
   }
@@ -198,10 +205,13 @@ export class Http2Link implements Link {
   }
 }
 
-/** One request and its answer; `failure` is set as soon as it is known that the answer will not be whole. */
+/** One request and its answer. */
 interface Exchange {
   readonly stream: ClientHttp2Stream;
+  /** Is there as soon as it is known that the answer will not be whole. */
   failure: unknown;
+  /** All is known by then. */
+  isClosed: boolean;
 }
 
 function failureOf(stream: ClientHttp2Stream, error?: Error): LinkError {
@@ -216,16 +226,21 @@ function cancel(stream: ClientHttp2Stream): void {
   stream.destroy();
 }
 
+/** Why an answer that has ended is not whole. A lost connection ends it too; only how it closes tells them apart. */
+function flawIn({ stream, failure }: Exchange): unknown {
+  if (failure !== undefined) return failure;
+  return stream.readableEnded && stream.rstCode === NGHTTP2_NO_ERROR ? undefined : failureOf(stream);
+}
+
 /** All of the body. Most answers are short, and an iterator costs more than they do. */
 function wholeOf(exchange: Exchange): Promise<Buffer> {
   const { stream } = exchange;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     const end = () => {
-      // A lost connection ends the stream like a whole answer does; only how it closes tells them apart.
-      const isWhole = exchange.failure === undefined && stream.readableEnded && stream.rstCode === NGHTTP2_NO_ERROR;
-      if (isWhole) resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-      else reject(exchange.failure ?? failureOf(stream));
+      const flaw = flawIn(exchange);
+      if (flaw === undefined) resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+      else reject(flaw);
     };
     if (stream.destroyed) return end();
     stream.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -233,20 +248,51 @@ function wholeOf(exchange: Exchange): Promise<Buffer> {
   });
 }
 
-async function* bodyOf(exchange: Exchange, heard: () => void): AsyncGenerator<Buffer> {
-  const { stream } = exchange;
-  try {
-    for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-      heard();
-      yield chunk;
-    }
-    // A lost connection ends the stream like a whole answer does; only how it closes tells them apart.
-    if (!stream.destroyed) await new Promise((resolve) => stream.once("close", resolve));
-  } catch (error) {
-    throw exchange.failure ?? failureOf(stream, error as Error);
-  } finally {
-    cancel(stream);
+/** The body as it comes. No generator: one would keep the last piece for as long as it waits for the next. */
+class Pieces implements AsyncIterableIterator<Buffer> {
+  readonly #exchange: Exchange;
+  readonly #heard: () => void;
+  #wake: (() => void) | undefined;
+
+  constructor(exchange: Exchange, heard: () => void) {
+    this.#exchange = exchange;
+    this.#heard = heard;
   }
-  if (exchange.failure !== undefined) throw exchange.failure;
-  if (stream.rstCode !== NGHTTP2_NO_ERROR) throw failureOf(stream);
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Buffer, undefined>> {
+    const { stream } = this.#exchange;
+    if (!this.#wake) this.#listen();
+    for (;;) {
+      const piece: Buffer | null = stream.destroyed ? null : stream.read();
+      if (piece) {
+        this.#heard();
+        return { done: false, value: piece };
+      }
+      if (this.#exchange.isClosed) return this.#end();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  async return(): Promise<IteratorResult<Buffer, undefined>> {
+    cancel(this.#exchange.stream);
+    return { done: true, value: undefined };
+  }
+
+  #listen(): void {
+    const wake = () => this.#wake?.();
+    this.#wake = () => {};
+    this.#exchange.stream.on("readable", wake).once("close", wake);
+  }
+
+  #end(): IteratorResult<Buffer, undefined> {
+    const flaw = flawIn(this.#exchange);
+    if (flaw !== undefined) throw flaw;
+    return { done: true, value: undefined };
+  }
 }
