@@ -1,5 +1,6 @@
 /** The managers of an object's fields: `metadata.managedFields`, read and written. */
 import type { ManagedFieldsEntry } from "#api/meta";
+import { BoundedCache } from "#lib/bounded-cache";
 import { isObject } from "#lib/json";
 import { decodeFields, encodeFields, isEmpty, type PathSet, union } from "./path-set.ts";
 
@@ -29,6 +30,19 @@ export function identityOf({ manager, operation, apiVersion, subresource }: Mana
 /** Entries are read again with every write, and most writes leave most of them alone. */
 const decoded = new WeakMap<object, PathSet>();
 const encoded = new WeakMap<PathSet, Record<string, unknown>>();
+
+interface Fields {
+  readonly fieldsV1: Record<string, unknown>;
+  readonly fields: PathSet;
+}
+
+/**
+ * By text. What one program makes of one kind mostly has the same fields, and they often take more room than the object
+ * itself: those that are alike share them. Nobody changes either form.
+ */
+const alike = new BoundedCache<Fields>(1024);
+/** Longer ones seldom come twice. */
+const LONGEST_SHARED = 2048;
 
 /** Throws SyntaxError for entries that make no sense. */
 export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined): Managers {
@@ -68,14 +82,20 @@ function fieldsIn(fieldsV1: unknown): PathSet {
   if (!isObject(fieldsV1)) return decodeFields({});
   const known = decoded.get(fieldsV1);
   if (known) return known;
-  const fields = decodeFields(fieldsV1);
-  remember(fieldsV1, fields);
+  const { fields } = shared(JSON.stringify(fieldsV1), () => ({ fieldsV1, fields: decodeFields(fieldsV1) }));
+  decoded.set(fieldsV1, fields);
   return fields;
 }
 
-function remember(fieldsV1: Record<string, unknown>, fields: PathSet): void {
-  decoded.set(fieldsV1, fields);
-  if (!isEmpty(fields)) encoded.set(fields, fieldsV1);
+/** What is known by this text, or what is made now and known from now on. */
+function shared(text: string, make: () => Fields): Fields {
+  const known = text.length > LONGEST_SHARED ? undefined : alike.get(text);
+  if (known) return known;
+  const made = make();
+  decoded.set(made.fieldsV1, made.fields);
+  if (!isEmpty(made.fields)) encoded.set(made.fields, made.fieldsV1);
+  if (text.length <= LONGEST_SHARED) alike.set(text, made);
+  return made;
 }
 
 /** Undefined when there are none. */
@@ -96,8 +116,7 @@ function fieldsV1Of(fields: PathSet): Record<string, unknown> {
   const known = encoded.get(fields);
   if (known) return known;
   const fieldsV1 = encodeFields(fields);
-  remember(fieldsV1, fields);
-  return fieldsV1;
+  return shared(JSON.stringify(fieldsV1), () => ({ fieldsV1, fields })).fieldsV1;
 }
 
 function byOrder(a: Manager, b: Manager): number {
