@@ -8,11 +8,12 @@ import type { Clock } from "#lib/clock";
 /** A copy that still shows the past so long after a write shows something else. */
 const LONGEST_LAG = 5_000;
 const ABSENT = "";
+const NONE: readonly string[] = [];
 
 export class Ahead<T extends KubeObject> {
   readonly #clock: Clock;
   /** The states that our writes have replaced, one after the other. */
-  readonly #replaced = new Set<string>();
+  #replaced: readonly string[] = NONE;
   #left: T | undefined;
   #at = 0;
 
@@ -23,7 +24,7 @@ export class Ahead<T extends KubeObject> {
   /** Notes what a write made of the object; one that wrote nothing is none. The answer is what it made. */
   wrote(before: T | undefined, after: T): T {
     if (before === after) return after;
-    this.#replaced.add(before?.metadata.resourceVersion ?? ABSENT);
+    this.#replaced = [...this.#replaced, before?.metadata.resourceVersion ?? ABSENT];
     this.#left = after;
     this.#at = this.#clock.now().getTime();
     return after;
@@ -32,9 +33,9 @@ export class Ahead<T extends KubeObject> {
   /** What the copy shows, or will show in a moment. */
   latest(cached: T | undefined): T | undefined {
     if (!this.#left) return cached;
-    const isBehind = this.#replaced.has(cached?.metadata.resourceVersion ?? ABSENT);
+    const isBehind = this.#replaced.includes(cached?.metadata.resourceVersion ?? ABSENT);
     if (isBehind && this.#clock.now().getTime() - this.#at < LONGEST_LAG) return this.#left;
-    this.#replaced.clear();
+    this.#replaced = NONE;
     this.#left = undefined;
     return cached;
   }

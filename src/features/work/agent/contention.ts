@@ -14,8 +14,8 @@ const PAUSE = { base: 15_000, cap: 5 * 60_000 };
 
 export class Contention {
   readonly #clock: Clock;
-  /** By object, when it was mended. */
-  readonly #mends = new Map<string, number[]>();
+  /** By object, when it was mended. Most works never need it. */
+  #mends: Map<string, number[]> | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -23,6 +23,7 @@ export class Contention {
 
   /** The object was changed, and is now as wished again. */
   mended(identity: string): void {
+    this.#mends ??= new Map();
     this.#mends.set(identity, [...this.#recent(identity), this.#clock.now().getTime()]);
   }
 
@@ -37,8 +38,8 @@ export class Contention {
 
   #recent(identity: string): number[] {
     const since = this.#clock.now().getTime() - MEMORY_MS;
-    const recent = (this.#mends.get(identity) ?? []).filter((at) => at > since);
-    if (recent.length === 0) this.#mends.delete(identity);
+    const recent = (this.#mends?.get(identity) ?? []).filter((at) => at > since);
+    if (recent.length === 0) this.#mends?.delete(identity);
     return recent;
   }
 }

@@ -22,6 +22,7 @@ import {
   orAborted,
 } from "#kube";
 import type { Clock } from "#lib/clock";
+import { equal } from "#lib/json";
 import type { Logger } from "#lib/log";
 
 /** An object that somebody wants to know about. */
@@ -48,19 +49,24 @@ export interface News {
 const LONGEST_WAIT = 10_000;
 
 interface Place {
+  readonly at: string;
   readonly cache: ObjectCache<DynamicObject>;
   /** Ends when the copy is filled, or has failed to be. */
   readonly settled: Promise<void>;
   readonly stop: () => void;
-  /** By object. */
-  readonly holders: Map<string, Set<string>>;
+  readonly holders: Holders;
+}
+
+/** An object, and the place that it is followed in. */
+interface Followee {
+  readonly at: string;
+  readonly identity: string;
 }
 
 export class Followed {
   readonly #options: FollowedOptions;
   readonly #places = new Map<string, Place>();
-  /** By holder: which objects, in which places. */
-  readonly #held = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
+  readonly #held = new Map<string, readonly Followee[]>();
 
   constructor(options: FollowedOptions) {
     this.#options = options;
@@ -68,23 +74,16 @@ export class Followed {
 
   /** From now on the holder hears of these, and of no others. */
   hold(holder: string, targets: readonly Target[]): void {
-    const wanted = new Map<string, Set<string>>();
-    for (const { kind, id } of targets) {
-      const at = placeOf(kind, id.namespace, id.name);
-      this.#open(at, kind, id);
-      wanted.set(at, (wanted.get(at) ?? new Set()).add(identityOf(id)));
-    }
-    const before = this.#held.get(holder);
+    const wanted = targets.map(({ kind, id }) => {
+      const { at } = this.#open(placeOf(kind, id.namespace, id.name), kind, id);
+      return { at, identity: identityOf(id) };
+    });
+    const before = this.#held.get(holder) ?? [];
+    if (equal(before, wanted)) return;
     this.#held.set(holder, wanted);
-    for (const [at, identities] of wanted) {
-      for (const identity of identities) {
-        const { holders } = this.#place(at);
-        holders.set(identity, (holders.get(identity) ?? new Set()).add(holder));
-      }
-    }
-    for (const [at, identities] of before ?? []) {
-      for (const identity of identities) if (!wanted.get(at)?.has(identity)) this.#letGo(at, identity, holder);
-    }
+    for (const { at, identity } of wanted) this.#place(at).holders.add(identity, holder);
+    const kept = new Set(wanted.map(({ at, identity }) => `${at} ${identity}`));
+    for (const { at, identity } of before) if (!kept.has(`${at} ${identity}`)) this.#letGo(at, identity, holder);
   }
 
   release(holder: string): void {
@@ -94,20 +93,20 @@ export class Followed {
 
   /** Ends when what the holder follows is filled, or it is known that it will not be soon. */
   async settle(holder: string, signal: AbortSignal): Promise<void> {
-    const places = [...(this.#held.get(holder)?.keys() ?? [])].map((at) => this.#place(at).settled);
+    const places = this.#placesOf(holder).map((at) => this.#place(at).settled);
     await orAborted(Promise.all(places), signal);
   }
 
   /** Whether all that the holder follows is told by itself; what is not has to be asked for now and then. */
   isFollowing(holder: string): boolean {
-    return [...(this.#held.get(holder)?.keys() ?? [])].every((at) => isUsable(this.#place(at).cache));
+    return this.#placesOf(holder).every((at) => isUsable(this.#place(at).cache));
   }
 
   /** What an apply engine reads from, for objects of this holder. */
   cachesOf(holder: string): CacheOf {
     return (kind) => {
       const prefix = kindKey(kind);
-      const places = [...(this.#held.get(holder)?.keys() ?? [])].filter((at) => at.startsWith(prefix));
+      const places = this.#placesOf(holder).filter((at) => at.startsWith(prefix));
       return places.length === 0 ? undefined : this.#view(kind, places);
     };
   }
@@ -131,14 +130,19 @@ export class Followed {
     this.#held.clear();
   }
 
+  #placesOf(holder: string): string[] {
+    return [...new Set(this.#held.get(holder)?.map(({ at }) => at))];
+  }
+
   #place(at: string): Place {
     const place = this.#places.get(at);
     if (!place) throw new Error(`nothing is followed at ${at}`);
     return place;
   }
 
-  #open(at: string, kind: Kind, { namespace, name }: ObjectId): void {
-    if (this.#places.has(at)) return;
+  #open(at: string, kind: Kind, { namespace, name }: ObjectId): Place {
+    const known = this.#places.get(at);
+    if (known) return known;
     const { client, clock, log } = this.#options;
     const life = new AbortController();
     setMaxListeners(0, life.signal);
@@ -167,6 +171,7 @@ export class Followed {
       isLate = !cache.synced;
     });
     const place: Place = {
+      at,
       cache,
       settled: Promise.race([filled, failed]),
       stop: () => {
@@ -174,28 +179,26 @@ export class Followed {
         fail();
         life.abort();
       },
-      holders: new Map(),
+      holders: new Holders(),
     };
     this.#places.set(at, place);
     cache.onChange((before, after, initial) => {
       const object = after ?? before;
       if (initial || !object) return;
       const identity = objectIdentity(object);
-      for (const holder of place.holders.get(identity) ?? []) this.#options.onChange(holder, { identity, after });
+      for (const holder of place.holders.of(identity)) this.#options.onChange(holder, { identity, after });
     });
     cache.start(life.signal);
+    return place;
   }
 
   #tellAll(at: string): void {
-    const { holders } = this.#places.get(at) ?? { holders: new Map<string, Set<string>>() };
-    for (const holder of new Set([...holders.values()].flatMap((each) => [...each]))) this.#options.onChange(holder);
+    for (const holder of this.#places.get(at)?.holders.all() ?? []) this.#options.onChange(holder);
   }
 
   #letGo(at: string, identity: string, holder: string): void {
     const place = this.#places.get(at);
-    const left = place?.holders.get(identity);
-    left?.delete(holder);
-    if (left?.size === 0) place?.holders.delete(identity);
+    place?.holders.remove(identity, holder);
     if (place?.holders.size !== 0) return;
     place.stop();
     this.#places.delete(at);
@@ -221,6 +224,40 @@ export class Followed {
         };
       },
     };
+  }
+}
+
+/** Who follows which object. Mostly that is one, and a Set for each would take more than all the rest. */
+class Holders {
+  readonly #byObject = new Map<string, string | Set<string>>();
+
+  /** Objects that somebody follows. */
+  get size(): number {
+    return this.#byObject.size;
+  }
+
+  of(identity: string): Iterable<string> {
+    const holders = this.#byObject.get(identity) ?? [];
+    return typeof holders === "string" ? [holders] : holders;
+  }
+
+  all(): Set<string> {
+    return new Set([...this.#byObject.keys()].flatMap((identity) => [...this.of(identity)]));
+  }
+
+  add(identity: string, holder: string): void {
+    const holders = this.#byObject.get(identity);
+    if (holders === undefined) this.#byObject.set(identity, holder);
+    else if (typeof holders !== "string") holders.add(holder);
+    else if (holders !== holder) this.#byObject.set(identity, new Set([holders, holder]));
+  }
+
+  remove(identity: string, holder: string): void {
+    const holders = this.#byObject.get(identity);
+    if (holders === holder) this.#byObject.delete(identity);
+    if (holders === undefined || typeof holders === "string") return;
+    holders.delete(holder);
+    if (holders.size === 0) this.#byObject.delete(identity);
   }
 }
 
