@@ -1,6 +1,7 @@
 /** How much of an object is kept: memory is spent on what somebody reads. */
 import { apiVersionOf, type Kind, type KubeObject } from "#api/meta";
 import { isObject } from "#lib/json";
+import { SharedStrings } from "./shared-strings.ts";
 
 /**
  * - `metadata`: names, labels, annotations, owners; the server sends no more than that
@@ -15,7 +16,10 @@ export interface KeptParts {
   readonly managedFields?: boolean;
 }
 
-/** What is kept of an object, as one function for all of them. */
+/** Of all caches of the process. */
+const strings = new SharedStrings();
+
+/** What is kept of an object, as one function for all of them. Unless it is frozen nobody else has it yet. */
 export function keeping<T extends KubeObject>(
   kind: Kind<T>,
   { projection, managedFields = false }: KeptParts,
@@ -27,11 +31,12 @@ export function keeping<T extends KubeObject>(
     const { managedFields: _, ...metadata } = object.metadata;
     return { ...object, metadata };
   };
-  if (projection === undefined) return lean;
+  const shared = (object: T, kept: T): T => (Object.isFrozen(object) ? kept : strings.share(kept));
+  if (projection === undefined) return (object) => shared(object, lean(object));
   return (object) => {
     const kept: Record<string, unknown> = { apiVersion, kind: kind.kind, metadata: lean(object).metadata };
     for (const path of paths) copyAt(object as unknown as Record<string, unknown>, kept, path);
-    return kept as unknown as T;
+    return shared(object, kept as unknown as T);
   };
 }
 

@@ -84,29 +84,37 @@ function isSameState(a: KubeObject, b: KubeObject): boolean {
   );
 }
 
-class StoreIndex<T> implements ObjectIndex<T> {
+class StoreIndex<T extends KubeObject> implements ObjectIndex<T> {
   readonly #value: IndexValue<T>;
-  readonly #byValue = new Map<string, Map<string, T>>();
+  /** By value, the object itself where there is only one: mostly so, and a Map for each would take more than the object. */
+  readonly #byValue = new Map<string, T | Map<string, T>>();
 
   constructor(value: IndexValue<T>) {
     this.#value = value;
   }
 
   at(value: string): T[] {
-    return [...(this.#byValue.get(value)?.values() ?? [])];
+    const found = this.#byValue.get(value);
+    if (found === undefined) return [];
+    return found instanceof Map ? [...found.values()] : [found];
   }
 
   move(key: string, before: T | undefined, after: T | undefined): void {
-    for (const value of this.#valuesOf(before)) {
-      const objects = this.#byValue.get(value);
-      objects?.delete(key);
-      if (objects?.size === 0) this.#byValue.delete(value);
-    }
-    for (const value of this.#valuesOf(after)) {
-      const objects = this.#byValue.get(value) ?? new Map<string, T>();
-      objects.set(key, after as T);
-      this.#byValue.set(value, objects);
-    }
+    for (const value of this.#valuesOf(before)) this.#remove(value, key);
+    for (const value of this.#valuesOf(after)) this.#add(value, key, after as T);
+  }
+
+  #remove(value: string, key: string): void {
+    const found = this.#byValue.get(value);
+    if (found instanceof Map) found.delete(key);
+    if (found instanceof Map ? found.size === 0 : found && keyOf(found) === key) this.#byValue.delete(value);
+  }
+
+  #add(value: string, key: string, object: T): void {
+    const found = this.#byValue.get(value);
+    if (found instanceof Map) found.set(key, object);
+    else if (found === undefined || keyOf(found) === key) this.#byValue.set(value, object);
+    else this.#byValue.set(value, new Map([[keyOf(found), found] as const, [key, object] as const]));
   }
 
   /** An object that the function cannot cope with is under no value: one odd object must not stop the cache. */
