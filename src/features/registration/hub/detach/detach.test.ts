@@ -438,6 +438,29 @@ describe("a cluster whose entry is gone already", () => {
     await next.stop();
   });
 
+  it("leaves a cluster of its name that comes while it is looked for what that one has", async () => {
+    const { hub, running, start } = await started();
+    await running.stop();
+    hub.drop(ManagedCluster, "c1");
+    const list = hub.client.list.bind(hub.client);
+    let hasCome = false;
+    hub.client.list = (asked, options) => {
+      if (asked.plural === ManifestWork.plural && !hasCome) {
+        hub.put(ManagedCluster, { metadata: { name: "c1", uid: "another" }, spec: { hubAcceptsClient: true } });
+        work(hub, "new", { applied: false });
+        hasCome = true;
+      }
+      return list(asked, options);
+    };
+    const next = start(true);
+    await next.quiet();
+    expect(hasCome).toBe(true);
+    expect(hub.readAll(ManifestWork).map(({ metadata }) => [metadata.name, metadata.deletionTimestamp])).toEqual([
+      ["new", undefined],
+    ]);
+    await next.stop();
+  });
+
   it("leaves alone what lies ready for a cluster that is to come", async () => {
     const { hub, running } = await started();
     await hub.client.delete(ManagedCluster, "c1");

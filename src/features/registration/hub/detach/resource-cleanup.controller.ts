@@ -89,6 +89,10 @@ export function resourceCleanupController(options: ResourceCleanupOptions): Cont
     const givenUp = since === undefined ? undefined : since + patience;
     try {
       const remaining = (await remains.in(name, context.signal)).filter(({ kind }) => kinds.includes(kind));
+      if (!(await isPast(name, cluster, context.signal))) {
+        remains.forget(name);
+        return done;
+      }
       const now = clock.now();
       const plan = planFor({ remaining, mayRemove: true, givenUpAt: () => givenUp, now });
       const isDenied = !cluster.spec?.hubAcceptsClient;
@@ -115,11 +119,11 @@ export function resourceCleanupController(options: ResourceCleanupOptions): Cont
   ): Promise<Outcome> {
     // The binding is what shows that a cluster was here: where there is none, things may lie for one that is to come.
     const binding = bindings.get(`${name}/${rbacName.work(name)}`);
-    if (!binding || !(cluster || (await isGone(name, context.signal)))) {
+    const remaining = binding ? await remains.in(name, context.signal) : [];
+    if (!binding || !(await isPast(name, cluster, context.signal))) {
       remains.forget(name);
       return done;
     }
-    const remaining = await remains.in(name, context.signal);
     const now = clock.now();
     const givenUpAt = ({ metadata }: Remaining) =>
       metadata.deletionTimestamp === undefined ? undefined : Date.parse(metadata.deletionTimestamp) + patience;
@@ -138,11 +142,15 @@ export function resourceCleanupController(options: ResourceCleanupOptions): Cont
     return done;
   }
 
-  /** Read from the server: what a copy does not know may still be there. A hub that knows no clusters says nothing. */
-  async function isGone(name: string, signal: AbortSignal): Promise<boolean> {
+  /**
+   * Whether there is no other cluster of the name than this one, or none at all. Asked of the server, because a copy may
+   * lag, and after what remains was read: what was there then was not put there for one that has come since. A hub that
+   * knows no clusters says nothing.
+   */
+  async function isPast(name: string, cluster: ManagedCluster | undefined, signal: AbortSignal): Promise<boolean> {
     try {
-      await hub.client.get(ManagedCluster, name, { signal });
-      return false;
+      const { metadata } = await hub.client.get(ManagedCluster, name, { signal });
+      return metadata.uid === cluster?.metadata.uid;
     } catch (error) {
       if (isNotFound(error) && !isUnknownKind(error)) return true;
       if (isUnknownKind(error)) return false;
