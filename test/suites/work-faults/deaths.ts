@@ -16,8 +16,9 @@ export interface DeathOptions {
 const POINTS = Object.entries({ ...HUB_POINTS, ...SPOKE_POINTS });
 
 export function deathCases(stageOf: () => WorkFaultStage, { seeds, shortLives, hubMoments }: DeathOptions): void {
-  const told = async (id: string, deaths: readonly Death[]) => {
-    const story = await Story.begin(stageOf(), id, deaths);
+  const told = async (name: string, deaths: readonly Death[]) => {
+    const stage = stageOf();
+    const story = await Story.begin(stage, stage.fresh(name), deaths);
     try {
       await story.tell();
     } finally {

@@ -8,7 +8,7 @@ import { appliedManifestWorkCrd, manifestWorkCrd } from "#api/work";
 import { kubeconfigFor, writeKubeconfig } from "#kube";
 import { accountToken } from "../../support/account-token.ts";
 import { build, type Running, start } from "../../support/command.ts";
-import { Gate, type Judge } from "../../support/gate.ts";
+import { Gate, type Judge, type Turns } from "../../support/gate.ts";
 import type { RestorableServer } from "../../support/mortal-server.ts";
 import { installDefinitions, prepareHub } from "../../support/prepared.ts";
 import type { StartServer, TestServer } from "../../support/servers.ts";
@@ -18,6 +18,11 @@ export interface FaultServers {
   readonly startSpoke: StartServer;
 }
 
+export interface Way {
+  readonly gate: Gate;
+  readonly kubeconfig: string;
+}
+
 const AGENT = "robot";
 
 export class WorkFaultStage {
@@ -25,6 +30,7 @@ export class WorkFaultStage {
   readonly spoke: TestServer;
   readonly #dir: string;
   readonly #tokens: Readonly<Record<"hub" | "spoke", string>>;
+  readonly #names = new Map<string, number>();
 
   private constructor(hub: RestorableServer, spoke: TestServer, dir: string, tokens: Record<"hub" | "spoke", string>) {
     this.hub = hub;
@@ -43,14 +49,21 @@ export class WorkFaultStage {
     return new WorkFaultStage(hub, spoke, dir, { hub: await tokenOn(hub), spoke: await tokenOn(spoke) });
   }
 
+  /** A name for a cluster that no other has, not even that of a test that is tried again. */
+  fresh(name: string): string {
+    const times = (this.#names.get(name) ?? 0) + 1;
+    this.#names.set(name, times);
+    return times === 1 ? name : `${name}-${times}`;
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.hub.close(), this.spoke.close()]);
     await rm(this.#dir, { recursive: true, force: true });
   }
 
   /** A way to a server for one program: its gate, and the kubeconfig that leads through it. */
-  async way(id: string, where: "hub" | "spoke", judge: Judge): Promise<{ gate: Gate; kubeconfig: string }> {
-    const gate = await Gate.before(this[where], judge);
+  async way(id: string, where: "hub" | "spoke", judge: Judge, turns?: Turns): Promise<Way> {
+    const gate = await Gate.before(this[where], judge, turns);
     const kubeconfig = join(this.#dir, `${id}-${where}.kubeconfig`);
     const { url: server, authority: ca } = gate;
     await writeKubeconfig(kubeconfig, kubeconfigFor({ name: where, server, ca, token: this.#tokens[where] }));
@@ -75,7 +88,6 @@ export class Restarted {
   readonly #words: readonly string[];
   #running: Running;
   #lives = 1;
-  #dying: Promise<void> | undefined;
   #isStopped = false;
 
   constructor(...words: string[]) {
@@ -92,19 +104,8 @@ export class Restarted {
     return this.#running.said();
   }
 
-  get isDying(): boolean {
-    return this.#dying !== undefined;
-  }
-
-  /** Ends when it is over; the next one begins then, unless all is to stop. Nobody dies twice at once. */
-  kill(): Promise<void> {
-    this.#dying ??= this.#die().finally(() => {
-      this.#dying = undefined;
-    });
-    return this.#dying;
-  }
-
-  async #die(): Promise<void> {
+  /** Ends when it is over; the next one begins then, unless all is to stop. */
+  async kill(): Promise<void> {
     const { child, ended } = this.#running;
     child.kill("SIGKILL");
     await ended;
@@ -115,7 +116,6 @@ export class Restarted {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await this.#dying;
     const { child, ended } = this.#running;
     child.kill("SIGTERM");
     await ended;
