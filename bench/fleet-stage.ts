@@ -1,6 +1,6 @@
 /** What `npm run bench:fleet` measures on: a hub, one that runs it, many agents in a few processes, and somebody who watches. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { openSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { openSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,13 +28,11 @@ import { startStockHub } from "../test/interop/stock-ocm.ts";
 import { startControlPlane } from "../test/kube/control-plane.ts";
 import { eventually } from "../test/support/eventually.ts";
 import { bootstrapKubeconfig, installDefinitions, prepareHub } from "../test/support/prepared.ts";
+import { ended, firstLine, PROFILED, pidsOf } from "./processes.ts";
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const MAIN = path("../dist/cli/main.js");
 const FIRST_PORT = 28_500;
-/** Where to put profiles of what runs, if anybody wants to see them. */
-const PROFILES = process.env.BENCH_PROFILES;
-const PROFILED = PROFILES ? ["--cpu-prof", `--cpu-prof-dir=${PROFILES}`] : [];
 
 /** An API server for a hub. */
 export interface Server {
@@ -234,41 +232,4 @@ export class Observer {
     this.#stopping.abort();
     this.#client.close();
   }
-}
-
-/** Time of processes and of the system on their behalf, of which the kernel counts hundredths of seconds. */
-export function cpuSeconds(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return sum + (Number(fields[11]) + Number(fields[12])) / 100;
-  }, 0);
-}
-
-export function rssMb(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => {
-    const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    return sum + Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
-  }, 0);
-}
-
-function pidsOf({ pid }: ChildProcess): number[] {
-  return pid === undefined ? [] : [pid];
-}
-
-async function firstLine(child: ChildProcess): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    child.stdout?.once("data", () => resolve());
-    child.once("exit", (code) => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}`)));
-  });
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  if (child.stdin) child.stdin.end();
-  else child.kill("SIGTERM");
-  const cut = setTimeout(() => child.kill("SIGKILL"), 10_000);
-  await gone;
-  clearTimeout(cut);
 }

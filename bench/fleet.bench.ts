@@ -15,12 +15,10 @@ import { join } from "node:path";
 import { it } from "vitest";
 import {
   type Agents,
-  cpuSeconds,
   embeddedServer,
   Observer,
   prepareFleet,
   realServer,
-  rssMb,
   type Server,
   startAgents,
   startBeating,
@@ -28,6 +26,7 @@ import {
   unknownOn,
   type Who,
 } from "./fleet-stage.ts";
+import { cpuSeconds, rssMb } from "./processes.ts";
 
 const CLUSTERS = Number(process.env.BENCH_CLUSTERS ?? 1_000);
 const RATE = Number(process.env.BENCH_RATE ?? 20);

@@ -1,6 +1,5 @@
 /** What `npm run bench:knative` measures on: a hub with an inventory, spokes with nodes, and operators in processes of their own. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,6 +29,7 @@ import { stranger } from "../test/interop/strangers.ts";
 import { RELEASES } from "../test/suites/knative/stage.ts";
 import { auditedBy } from "../test/support/audit.ts";
 import { eventually } from "../test/support/eventually.ts";
+import { cpuSeconds, ended, firstLine, PROFILED, rssMb } from "./processes.ts";
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -40,9 +40,6 @@ const OPERATOR = "knative-operator";
 const ACCOUNT = "bench-operator";
 const HANGING = "hanging";
 const FIRST_PORT = 28_000;
-/** Where to put profiles of what runs, if anybody wants to see them. */
-const PROFILES = process.env.BENCH_PROFILES;
-const PROFILED = PROFILES ? ["--cpu-prof", `--cpu-prof-dir=${PROFILES}`] : [];
 
 /** A server that an operator works on, and what it heard. */
 export interface Server {
@@ -80,7 +77,7 @@ export async function embedded(names: readonly string[]): Promise<Servers> {
   );
   return {
     servers,
-    cpuMs: () => cpuMsOf(child.pid ?? 0),
+    cpuMs: () => cpuSeconds([child.pid ?? 0]) * 1000,
     async close() {
       for (const { client } of servers) client.close();
       await ended(child);
@@ -199,17 +196,9 @@ export interface Operator {
 function running({ pid, stop }: { pid: number; stop(): Promise<void> }): Operator {
   return {
     stop,
-    rssMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024,
-    cpuMs: () => cpuMsOf(pid),
+    rssMb: () => rssMb([pid]),
+    cpuMs: () => cpuSeconds([pid]) * 1000,
   };
-}
-
-/** Time in a process and in the system on its behalf, of which the kernel counts hundredths of seconds. */
-function cpuMsOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 /** How many requests operators have made, watches too; each counts once. */
@@ -271,17 +260,4 @@ async function tokenOn(client: Client): Promise<string> {
 function unlessThere(error: unknown): undefined {
   if (!isAlreadyExists(error)) throw error;
   return undefined;
-}
-
-async function firstLine(child: ChildProcess): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    child.stdout?.once("data", () => resolve());
-    child.once("exit", (code) => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}`)));
-  });
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  await gone;
 }

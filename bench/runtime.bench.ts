@@ -15,6 +15,7 @@ import { Namespace, Secret } from "#api/core";
 import { type Connection, connectionOf, createClient, kubeconfigFor, kubeconfigText, loadKubeconfig } from "#kube";
 import { forEach, KUBECONFIG_SECRET_LABELS } from "#runtime";
 import { SICKNESSES, sickServer } from "../test/support/sick-servers.ts";
+import { ended } from "./processes.ts";
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -427,12 +428,6 @@ async function serve(dir: string, clusters: readonly string[], port: number): Pr
     child.once("exit", (code) => reject(new Error(`the API server ended with ${code}`)));
   });
   return child;
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  await gone;
 }
 
 function names(letter: string, count: number): string[] {

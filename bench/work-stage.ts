@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,14 +28,12 @@ import { stranger } from "../test/interop/strangers.ts";
 import { startControlPlane } from "../test/kube/control-plane.ts";
 import { eventually } from "../test/support/eventually.ts";
 import { installDefinitions } from "../test/support/prepared.ts";
+import { ended, firstLine, PROFILED, pidsOf } from "./processes.ts";
 
 const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
 const MAIN = path("../dist/cli/main.js");
 /** Whom agents are on every server, so that audit logs tell them from everybody else. */
 const AGENT = "bench-work-agent";
-/** Where to put profiles of what runs, if anybody wants to see them. */
-const PROFILES = process.env.BENCH_PROFILES;
-const PROFILED = PROFILES ? ["--cpu-prof", `--cpu-prof-dir=${PROFILES}`] : [];
 
 export interface Server {
   readonly name: string;
@@ -168,10 +165,10 @@ export interface AgentOptions {
 }
 
 /** One agent in one process, as each of the two comes. */
-export async function startAgent(who: Who, way: Way, options: AgentOptions): Promise<Program> {
+export function startAgent(who: Who, way: Way, options: AgentOptions): Program {
   const { dir } = options;
   const log = openSync(join(dir, `${way.clusterName}.log`), "a");
-  const child = who === "ours" ? ourAgent(way, log) : await stockAgent(way, log, options);
+  const child = who === "ours" ? ourAgent(way, log) : stockAgent(way, log, options);
   return { pids: pidsOf(child), stop: () => ended(child) };
 }
 
@@ -181,7 +178,10 @@ function ourAgent({ clusterName, hub, spoke }: Way, log: number): ChildProcess {
   return spawn(process.execPath, words, { stdio: ["ignore", log, log] });
 }
 
-async function stockAgent(way: Way, log: number, { dir, unlimited }: AgentOptions): Promise<ChildProcess> {
+/** The stock agent takes no port of the system's choice: 0 ends it. Below those that the system gives to connections. */
+let stockPort = 28_000;
+
+function stockAgent(way: Way, log: number, { dir, unlimited }: AgentOptions): ChildProcess {
   const { clusterName, hub, spoke } = way;
   const rates = ["--kube-api-qps", "--hub-kube-api-qps", "--kube-api-burst", "--hub-kube-api-burst"];
   const words = [
@@ -193,7 +193,7 @@ async function stockAgent(way: Way, log: number, { dir, unlimited }: AgentOption
     `--kubeconfig=${spoke}`,
     "--namespace=open-cluster-management-agent",
     "--disable-leader-election",
-    `--listen=127.0.0.1:${await freePort()}`,
+    `--listen=127.0.0.1:${stockPort++}`,
     ...(unlimited ? rates.map((rate) => `${rate}=10000`) : []),
   ];
   return spawn(stranger("ocm-work"), words, {
@@ -375,34 +375,4 @@ export function pause(milliseconds: number): Promise<void> {
 function unlessThere(error: unknown): undefined {
   if (!isAlreadyExists(error)) throw error;
   return undefined;
-}
-
-/** The stock agent takes no port of the system's choice: 0 ends it. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-function pidsOf({ pid }: ChildProcess): number[] {
-  return pid === undefined ? [] : [pid];
-}
-
-async function firstLine(child: ChildProcess): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    child.stdout?.once("data", () => resolve());
-    child.once("exit", (code) => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}`)));
-  });
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once("exit", resolve));
-  if (child.stdin) child.stdin.end();
-  else child.kill("SIGTERM");
-  const cut = setTimeout(() => child.kill("SIGKILL"), 10_000);
-  await gone;
-  clearTimeout(cut);
 }

@@ -2,10 +2,10 @@
  * Works on their way from a hub to spokes and back: our work agent and upstream's on the same servers, one after the
  * other. Prints tables; `docs/benchmarks.md` keeps the last ones that were published.
  *
- * BENCH_CLUSTERS (100) and BENCH_WORKS (100 for each) are for the fleet from nothing, BENCH_PAIR (10) for the clusters of it
- * that the stock agents have too, each in a process; BENCH_TRICKLE (120) for works that come one by one, BENCH_RESTART
- * (1,000) for those that an agent finds when it starts again. BENCH_ONLY (`trickle`, `restart`, `fleet`, `kube`) leaves
- * the others out.
+ * BENCH_CLUSTERS (100) and BENCH_WORKS (100 for each) are for a fleet, our agents in one process and the stock ones in one
+ * for each cluster; BENCH_TRICKLE (120) for works that come one by one, BENCH_RESTART (1,000) for those that an agent finds
+ * when it starts again. BENCH_ONLY (`trickle`, `restart`, `fleet`, `kube`) leaves the others out, BENCH_SUBJECTS (`ours`,
+ * `stock`) one of the two.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,12 +13,13 @@ import { join } from "node:path";
 import { it } from "vitest";
 import { ConfigMap } from "#api/core";
 import { ManifestWork } from "#api/work";
-import { cpuSeconds, rssMb } from "./fleet-stage.ts";
+import { cpuSeconds, rssMb } from "./processes.ts";
 import {
   embedded,
   inTurns,
   Listener,
   Observer,
+  type Program,
   pause,
   prepareHub,
   prepareSpoke,
@@ -36,7 +37,6 @@ import {
 
 const CLUSTERS = Number(process.env.BENCH_CLUSTERS ?? 100);
 const WORKS = Number(process.env.BENCH_WORKS ?? 100);
-const PAIR = Math.min(CLUSTERS, Number(process.env.BENCH_PAIR ?? 10));
 const TRICKLE = Number(process.env.BENCH_TRICKLE ?? 120);
 const RESTART = Number(process.env.BENCH_RESTART ?? 1_000);
 const ONLY = process.env.BENCH_ONLY?.split(",") ?? ["trickle", "restart", "fleet", "kube"];
@@ -59,7 +59,7 @@ const LONGEST_NOISE_MS = 45_000;
 const PATIENCE_MS = 240_000;
 /** Where the works of a cluster put their objects. */
 const PLACE = "bench-objects";
-const SUBJECTS: readonly Who[] = ["ours", "stock"];
+const SUBJECTS = (process.env.BENCH_SUBJECTS?.split(",") ?? ["ours", "stock"]) as readonly Who[];
 const PORTS = { hub: 29_000, spokes: 29_100 };
 
 /** What was started last is stopped first, also after a failure. */
@@ -88,9 +88,8 @@ it("measures", async () => {
 
 async function onEmbedded(dir: string): Promise<void> {
   const alone = SUBJECTS.map((who) => `alone-${who}`);
-  const pairs = SUBJECTS.flatMap((who) => Array.from({ length: PAIR }, (_, index) => `pair-${who}-${index}`));
-  const many = Array.from({ length: CLUSTERS }, (_, index) => `fleet-${index}`);
-  const names = [...alone, ...(ONLY.includes("fleet") ? [...pairs, ...many] : [])];
+  const fleetOf = (who: Who) => Array.from({ length: CLUSTERS }, (_, index) => `fleet-${who}-${index}`);
+  const names = [...alone, ...(ONLY.includes("fleet") ? SUBJECTS.flatMap(fleetOf) : [])];
   const hubs = await opened(embedded(["hub"], PORTS.hub));
   const spokes = await opened(embedded(names, PORTS.spokes));
   const hub = hubs.all[0];
@@ -108,10 +107,15 @@ async function onEmbedded(dir: string): Promise<void> {
     if (ONLY.includes("restart")) await restart("embedded", one);
   }
   if (!ONLY.includes("fleet")) return;
-  const cpu = { hub: hubs.pids, spokes: spokes.pids };
-  const waysFor = (some: readonly string[]) => some.map((name) => found(ways, name));
-  for (const who of SUBJECTS) await pair(who, hub, waysFor(pairs.filter((name) => name.includes(who))), cpu, dir);
-  await fleet(hub, waysFor(many), cpu, spokes.all);
+  const parts = { hub: hubs.pids, spokes: spokes.pids };
+  for (const who of SUBJECTS) {
+    const clusters = fleetOf(who);
+    const some = {
+      ways: clusters.map((name) => found(ways, name)),
+      spokes: clusters.map((name) => found(places, name)),
+    };
+    await fleet(who, { hub, parts, dir, ...some });
+  }
 }
 
 async function onKube(dir: string): Promise<void> {
@@ -143,7 +147,7 @@ interface One {
 /** Works that come one by one, and are edited one by one. */
 async function trickle(where: string, { who, hub, spoke, way, place, dir }: One): Promise<void> {
   const { clusterName } = way;
-  const agent = await startAgent(who, way, { dir });
+  const agent = startAgent(who, way, { dir });
   const observer = await Observer.open(hub, spoke, clusterName, place);
   try {
     await write(hub, clusterName, ["first"], place);
@@ -195,7 +199,7 @@ async function trickle(where: string, { who, hub, spoke, way, place, dir }: One)
 async function restart(where: string, { who, hub, spoke, way, place, dir }: One): Promise<void> {
   const { clusterName } = way;
   const names = Array.from({ length: RESTART }, (_, index) => `restart-${index}`);
-  const first = await startAgent(who, way, { dir, unlimited: true });
+  const first = startAgent(who, way, { dir, unlimited: true });
   try {
     await write(hub, clusterName, names, place);
     const missing = await settled(hub, clusterName, names);
@@ -208,7 +212,7 @@ async function restart(where: string, { who, hub, spoke, way, place, dir }: One)
   const servers = [...new Set([hub, spoke])];
   const listeners = servers.map((server) => new Listener([server]));
   const began = performance.now();
-  const again = await startAgent(who, way, { dir });
+  const again = startAgent(who, way, { dir });
   try {
     const last = () => Math.max(began, ...listeners.map((listener) => listener.last));
     let [spent, busy] = [0, began];
@@ -250,7 +254,7 @@ async function restart(where: string, { who, hub, spoke, way, place, dir }: One)
   } finally {
     await again.stop();
   }
-  const idle = await startAgent(who, { ...way, clusterName: "nobody" }, { dir });
+  const idle = startAgent(who, { ...way, clusterName: "nobody" }, { dir });
   try {
     await pause(SETTLE_MS);
     row("RSS of one agent without works", who, rssMb(idle.pids), megabytes);
@@ -264,68 +268,58 @@ interface Parts {
   readonly spokes: readonly number[];
 }
 
-/** A few clusters from nothing: ours hosted in one process, the stock agents each in one of its own. */
-async function pair(who: Who, hub: Server, ways: readonly Way[], parts: Parts, dir: string): Promise<void> {
-  const stops: (() => Promise<void>)[] = [];
-  const pids: number[] = [];
+interface Fleet {
+  readonly hub: Server;
+  readonly ways: readonly Way[];
+  readonly spokes: readonly Server[];
+  readonly parts: Parts;
+  readonly dir: string;
+}
+
+/** Clusters that have a few works each, and get many at once: ours hosted in one process, the stock agents one by one. */
+async function fleet(who: Who, { hub, ways, spokes, parts, dir }: Fleet): Promise<void> {
+  const few = Array.from({ length: FEW }, (_, index) => `few-${index}`);
+  await inTurns(ways, ({ clusterName }) => write(hub, clusterName, few, PLACE, 1), 8);
+  const agents: Program[] = [];
   try {
-    if (who === "ours") {
-      const host = await startHost();
-      stops.push(() => host.stop());
-      pids.push(...host.pids);
-      for (const way of ways) host.add(way);
-    } else {
-      for (const way of ways) {
-        const agent = await startAgent(who, way, { dir });
-        stops.push(() => agent.stop());
-        pids.push(...agent.pids);
-      }
-    }
-    await awake(hub, ways);
+    if (who === "ours") agents.push(await hosted(hub, ways, few));
+    else for (const way of ways) agents.push(startAgent(who, way, { dir }));
+    for (const { clusterName } of ways) await settled(hub, clusterName, few);
+    await pause(2_000);
+
+    const pids = agents.flatMap((agent) => agent.pids);
     const what = `${ways.length} × ${WORKS} works from nothing`;
     await flood(what, who, hub, ways, { ...parts, agents: pids });
+    await pause(SETTLE_MS);
     row(`${what}: RSS of the agents together`, who, rssMb(pids), megabytes);
+    const counts = await Promise.all(
+      spokes.map(async ({ client }) => (await client.list(ConfigMap, { namespace: PLACE, metadataOnly: true })).items),
+    );
+    const placed = counts.flat().filter(({ metadata }) => metadata.name.endsWith("-settings")).length;
+    console.log(`${placed} of ${ways.length * (FEW + WORKS)} ConfigMaps are on the spokes`);
   } finally {
-    for (const stop of stops) await stop();
+    await Promise.all(agents.map((agent) => agent.stop()));
   }
 }
 
-/** All clusters, hosted in one process: what one more costs, and how fast all of them get all of it. */
-async function fleet(hub: Server, ways: readonly Way[], parts: Parts, spokes: readonly Server[]): Promise<void> {
-  const few = Array.from({ length: FEW }, (_, index) => `few-${index}`);
-  await inTurns(ways, ({ clusterName }) => write(hub, clusterName, few, PLACE, 1), 8);
+/** One process for all: what one more cluster costs it. */
+async function hosted(hub: Server, ways: readonly Way[], few: readonly string[]): Promise<Program> {
   const host = await startHost();
-  try {
-    const grow = async (some: readonly Way[]) => {
-      for (const way of some) host.add(way);
-      for (const { clusterName } of some) await settled(hub, clusterName, few);
-      await pause(SETTLE_MS);
-      return rssMb(host.pids);
-    };
-    const empty = rssMb(host.pids);
-    const before = await grow(ways.slice(0, FIRST));
-    const after = await grow(ways.slice(FIRST));
-    row("hosted: RSS without spokes", "ours", empty, megabytes);
-    row(`hosted: RSS with ${FIRST} spokes of ${FEW} works`, "ours", before, megabytes);
-    row(`hosted: RSS with ${ways.length} spokes of ${FEW} works`, "ours", after, megabytes);
-    const each = (after - before) / Math.max(1, ways.length - FIRST);
-    row("hosted: RSS of a further spoke", "ours", each, (value) => `${value.toFixed(2)} MB`);
-
-    const what = `${ways.length} × ${WORKS} works from nothing`;
-    await flood(what, "ours", hub, ways, { ...parts, agents: host.pids });
+  const grow = async (some: readonly Way[]) => {
+    for (const way of some) host.add(way);
+    for (const { clusterName } of some) await settled(hub, clusterName, few);
     await pause(SETTLE_MS);
-    row(`hosted: RSS with ${ways.length} spokes of ${FEW + WORKS} works`, "ours", rssMb(host.pids), megabytes);
-    const counts = await Promise.all(
-      spokes
-        .filter(({ name }) => ways.some(({ clusterName }) => clusterName === name))
-        .map(async ({ client }) => (await client.list(ConfigMap, { namespace: PLACE, metadataOnly: true })).items),
-    );
-    const isOurs = (name: string) => name.endsWith("-settings");
-    const placed = counts.flat().filter(({ metadata }) => isOurs(metadata.name)).length;
-    console.log(`${placed} of ${ways.length * (FEW + WORKS)} ConfigMaps are on the spokes`);
-  } finally {
-    await host.stop();
-  }
+    return rssMb(host.pids);
+  };
+  const empty = rssMb(host.pids);
+  const before = await grow(ways.slice(0, FIRST));
+  const after = await grow(ways.slice(FIRST));
+  row("hosted: RSS without spokes", "ours", empty, megabytes);
+  row(`hosted: RSS with ${FIRST} spokes of ${FEW} works`, "ours", before, megabytes);
+  row(`hosted: RSS with ${ways.length} spokes of ${FEW} works`, "ours", after, megabytes);
+  const each = (after - before) / Math.max(1, ways.length - FIRST);
+  row("hosted: RSS of a further spoke", "ours", each, (value) => `${value.toFixed(2)} MB`);
+  return host;
 }
 
 /** Works for all clusters as fast as the hub takes them, until the hub has heard of each that it is applied. */
@@ -355,13 +349,6 @@ async function flood(
   const text = spent.map((value) => value.toFixed(2)).join(" + ");
   const sum = spent.reduce((total, value) => total + value, 0);
   row(`${what}: CPU of a work, hub + spokes + agents`, who, sum, () => `${text} ms`);
-}
-
-/** The agents follow their works: what is written from now on finds them at work. */
-async function awake(hub: Server, ways: readonly Way[]): Promise<void> {
-  for (const { clusterName } of ways) await write(hub, clusterName, ["awake"], PLACE);
-  for (const { clusterName } of ways) await settled(hub, clusterName, ["awake"]);
-  await pause(2_000);
 }
 
 async function write(hub: Server, clusterName: string, names: readonly string[], place: string, atOnce = 8) {
