@@ -3,7 +3,7 @@ import type { DynamicObject, Kind } from "#api/meta";
 import { isDeleting } from "#lib/meta";
 import { isKubeError, isUnknownKind, type KubeError } from "../errors.ts";
 import type { CallOptions } from "../types.ts";
-import { type Patience, persist } from "./attempts.ts";
+import { isFieldConflict, type Patience, persist } from "./attempts.ts";
 import { labelled, prepared } from "./content.ts";
 import { type Difference, differenceOf } from "./diff.ts";
 import type { Gates } from "./gates.ts";
@@ -65,6 +65,11 @@ export class OneByOne {
         if (!before && mustBeSure(item)) before = await live.get(item, kind, true, this.#call);
         return await this.#attempt(this.#task(item, kind, before), item);
       } catch (error) {
+        // Nobody quarrels about the fields of what is not there: it has come, and the copy does not know it yet.
+        if (!before && isFieldConflict(error)) {
+          before = await live.get(item, kind, true, this.#call);
+          return await this.#attempt(this.#task(item, kind, before), item);
+        }
         if (isUnknownKind(error)) kinds.forget(item.object.apiVersion);
         throw error;
       }

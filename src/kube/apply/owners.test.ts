@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { OwnerReference } from "#api/meta";
-import { wantedOwners } from "./owners.ts";
+import { claiming, isClaimed, wantedOwners } from "./owners.ts";
 
 const owner = (name: string, uid = name): OwnerReference => ({ apiVersion: "work/v1", kind: "Work", name, uid });
 
@@ -29,4 +29,16 @@ it("tells owners of one name apart by their group, because versions change and g
   const newer = { ...owner("a"), apiVersion: "work/v2" };
   expect(wantedOwners([other], { mode: "owned", reference: newer })).toEqual([other, newer]);
   expect(wantedOwners([owner("a")], { mode: "owned", reference: newer })).toEqual([newer]);
+});
+
+it.each([undefined, true, false])("a claim is no reference, and keeps nobody waiting (%s)", (blockOwnerDeletion) => {
+  const reference = { ...owner("a"), ...(blockOwnerDeletion !== undefined && { blockOwnerDeletion }) };
+  const policy = { mode: "owned", reference } as const;
+  const claim = claiming(policy)?.reference ?? owner("b");
+  expect(claim).not.toEqual(reference);
+  expect(claim.blockOwnerDeletion ?? false).toBe(false);
+  const object = (each: OwnerReference) => {
+    return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", ownerReferences: [each] } };
+  };
+  expect([isClaimed(object(claim), policy), isClaimed(object(reference), policy)]).toEqual([true, false]);
 });

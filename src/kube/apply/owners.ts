@@ -33,3 +33,32 @@ export function isSameOwner(a: OwnerReference, b: OwnerReference): boolean {
     a.name === b.name && a.kind === b.kind && groupVersionOf(a.apiVersion).group === groupVersionOf(b.apiVersion).group
   );
 }
+
+/** The manifest as it is created, with its owner. */
+export function withOwners(manifest: DynamicObject, policy: OwnerPolicy | undefined): DynamicObject {
+  const owners = wantedOwners(manifest.metadata.ownerReferences ?? [], policy);
+  if (owners.length === 0) return manifest;
+  return { ...manifest, metadata: { ...manifest.metadata, ownerReferences: [...owners] } };
+}
+
+/**
+ * An owner in a manifest that is applied would be the field manager's, and go with the next manifest of that manager that
+ * does not name it, such as that of a second owner. So owners are written beside what is applied, which is a second
+ * write. Lest an object that is created be nobody's in between, should the process end there, it is created with a claim:
+ * the reference, in other words that mean the same. Writing the reference itself then takes it from the manager, as every
+ * change of a field does.
+ */
+export function claiming(policy: OwnerPolicy | undefined): OwnerPolicy | undefined {
+  return policy?.mode === "owned" ? { ...policy, reference: claimOf(policy.reference) } : undefined;
+}
+
+/** Whether the object has a claim still, which is to become a reference before anything is applied again. */
+export function isClaimed({ metadata }: DynamicObject, policy: OwnerPolicy | undefined): boolean {
+  const claim = claiming(policy)?.reference;
+  return claim !== undefined && metadata.ownerReferences?.some((each) => equal(each, claim)) === true;
+}
+
+/** Only `true` makes an owner wait, so that leaving the field out and `false` are one. */
+function claimOf({ blockOwnerDeletion, ...reference }: OwnerReference): OwnerReference {
+  return blockOwnerDeletion === false ? reference : { ...reference, blockOwnerDeletion: false };
+}

@@ -4,7 +4,7 @@ import { ConfigMap, Secret } from "#api/core";
 import type { DynamicObject, OwnerReference } from "#api/meta";
 import type { ApplyStrategy, Wish } from "#kube";
 import { configMap, deployment, secret, wishes } from "./objects.ts";
-import { type ApplyStage, deedsIn, reasonsIn, writesIn } from "./stage.ts";
+import { type ApplyStage, deedsIn, interfered, reasonsIn, writesIn } from "./stage.ts";
 
 export function strategyCases(stage: () => ApplyStage): void {
   /** An object to be owned by; what is owned goes with it. */
@@ -228,5 +228,63 @@ export function strategyCases(stage: () => ApplyStage): void {
         expect(await owners()).toEqual(["two"]);
       },
     );
+
+    describe("of what server-side apply creates", () => {
+      const set = (ns: string, name: string, reference: OwnerReference, data?: Record<string, string>) => ({
+        wishes: wishes(configMap(ns, name, data)),
+        strategy: { type: "ServerSideApply" } as const,
+        owner: { mode: "owned", reference } as const,
+      });
+      /** Ends with the first write of the engine, as a process does that is killed then. */
+      const killedAfterCreating = async (ns: string, name: string, reference: OwnerReference) => {
+        let writes = 0;
+        const client = interfered(stage().client, ({ verb }) => {
+          if (verb === "patch" && ++writes > 1) throw new Error("killed");
+        });
+        await expect(
+          stage()
+            .engine({ client })
+            .apply(set(ns, name, reference)),
+        ).rejects.toThrow("killed");
+      };
+
+      it("are there from the first moment, because whoever creates it may end before the second", async () => {
+        const ns = await stage().namespace();
+        const one = await owner(ns, "one");
+        await killedAfterCreating(ns, "a", one);
+        const { metadata } = await stage().configMap(`${ns}/a`);
+        expect(metadata.ownerReferences?.map(({ uid }) => uid)).toEqual([one.uid]);
+      });
+
+      it.each([
+        ["says the same", { k: "v" }],
+        ["says something else", { k: "other" }],
+      ])("stay with the next manifest of the same manager that %s", async (_, data) => {
+        const ns = await stage().namespace();
+        const [one, two] = [await owner(ns, "one"), await owner(ns, "two")];
+        await killedAfterCreating(ns, "a", one);
+        await stage()
+          .engine()
+          .apply(set(ns, "a", one, data));
+        expect((await stage().configMap(`${ns}/a`)).metadata.ownerReferences).toEqual([one]);
+        await stage()
+          .engine()
+          .apply(set(ns, "a", two, { k: "third" }));
+        expect((await stage().configMap(`${ns}/a`)).metadata.ownerReferences).toEqual([one, two]);
+      });
+
+      it("are nobody's quarrel where a copy does not know yet that it is there", async () => {
+        const ns = await stage().namespace();
+        const one = await owner(ns, "one");
+        await stage()
+          .engine()
+          .apply(set(ns, "a", one));
+        const blind = { get: () => undefined, synced: true, whenSynced: async () => {}, onChange: () => () => {} };
+        const late = stage().engine({ cacheOf: ({ kind }) => (kind === "ConfigMap" ? blind : undefined) });
+        expect(deedsIn(await late.apply(set(ns, "a", one, { k: "other" })))).toEqual([`updated ConfigMap ${ns}/a`]);
+        const { metadata, data } = await stage().configMap(`${ns}/a`);
+        expect([metadata.ownerReferences, data]).toEqual([[one], { k: "other" }]);
+      });
+    });
   });
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll } from "vitest";
 import { absenceCases } from "./absence.ts";
 import { controllerCases } from "./controllers.ts";
 import { type DeathOptions, deathCases } from "./deaths.ts";
+import { departureCases } from "./departure.ts";
 import { type FaultServers, WorkFaultStage } from "./stage.ts";
 
 export interface FaultOptions extends DeathOptions {
@@ -19,5 +20,6 @@ export function workFaultsSuite(servers: FaultServers, options: FaultOptions): v
 
   deathCases(() => stage, options);
   if (options.controllers) controllerCases(() => stage);
+  departureCases(() => stage);
   absenceCases(() => stage);
 }

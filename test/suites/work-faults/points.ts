@@ -51,8 +51,8 @@ export const SPOKE_POINTS: Readonly<Record<string, Point>> = {
   "the second object": during("apply", created("b")),
   "the orphan to be": during("apply", created("kept")),
   "the Job": during("apply", created("once")),
-  "an object applied on the server": during("apply", spoke("PATCH", at("served"), /"apiVersion"/)),
-  "the owner of that object": during("apply", spoke("PATCH", at("served"), /"ownerReferences"/)),
+  "an object applied on the server": during("apply", spoke("PATCH", at("served"), /"data"/)),
+  "the owner of that object": during("apply", spoke("PATCH", at("served"), /^\{"metadata":\{"uid"/)),
   "the list of what is there": during(
     "apply",
     spoke("PATCH", LIST, /"uid":"[^"]+".*"name":"once"|"name":"once".*"uid"/),

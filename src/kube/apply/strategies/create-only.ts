@@ -1,5 +1,5 @@
 /** Strategies that leave alone what is there. */
-import { ownerChange, wantedOwners } from "../owners.ts";
+import { ownerChange, withOwners } from "../owners.ts";
 import type { Verdict } from "../verdict.ts";
 import { type Stage, type Task, writeOptions, writeOwners } from "./types.ts";
 
@@ -14,13 +14,6 @@ export async function createOnly(stage: Stage, task: Task): Promise<Verdict> {
   if (!owners) return { action: "skipped", reason: "Exists", message: "it exists, and is only created", after: live };
   const after = await writeOwners(stage, task, live, owners);
   return { action: "updated", reason: "Applied", message: "", after };
-}
-
-/** The manifest as it is created, with its owner. */
-export function withOwners(manifest: Task["manifest"], owner: Task["owner"]): Task["manifest"] {
-  const owners = wantedOwners(manifest.metadata.ownerReferences ?? [], owner);
-  if (owners.length === 0) return manifest;
-  return { ...manifest, metadata: { ...manifest.metadata, ownerReferences: [...owners] } };
 }
 
 /** Only looks. */

@@ -5,7 +5,7 @@ import { withAnnotations } from "#lib/meta";
 import { isConflict } from "../../errors.ts";
 import { ApplyError } from "../apply-error.ts";
 import { hashOf, wishedPart, withHash } from "../content.ts";
-import { ownerChange } from "../owners.ts";
+import { claiming, isClaimed, ownerChange, withOwners } from "../owners.ts";
 import { appliedBy, ownsAll } from "../ownership.ts";
 import type { Strategy } from "../types.ts";
 import { holds } from "../values.ts";
@@ -63,9 +63,13 @@ export function isApplied(stage: Stage, { identity, manifest, live }: Task, stra
 export async function serverSideApply(stage: Stage, task: Task, strategy: ServerSide): Promise<Verdict> {
   const { live } = task;
   if (live && isApplied(stage, task, strategy)) return ownersOnly(stage, task, live, Boolean(strategy.ignoring));
+  if (live && !stage.dryRun && isClaimed(live, task.owner)) {
+    return serverSideApply(stage, { ...task, live: await named(stage, task, live) }, strategy);
+  }
 
   const letter = letterOf(stage, task.manifest, strategy);
-  const body = withHash(live ? letter.sent : task.manifest, letter.note, letter.hash);
+  const created = stage.dryRun ? task.manifest : withOwners(task.manifest, claiming(task.owner));
+  const body = withHash(live ? letter.sent : created, letter.note, letter.hash);
   const apply = (sent: DynamicObject) =>
     stage.client.patch(task.kind, task.key, sent, {
       ...writeOptions(stage),
@@ -79,8 +83,7 @@ export async function serverSideApply(stage: Stage, task: Task, strategy: Server
   const first = await apply(isTakenOver ? letter.sent : body);
   const heritage = stage.dryRun ? undefined : await inherit(stage, task, letter, first, strategy);
   const applied = isTakenOver || heritage?.isMore ? await apply(body) : (heritage?.object ?? first);
-  const owners = ownerChange(applied, task.owner);
-  const after = owners ? await writeOwners(stage, task, applied, owners) : applied;
+  const after = await named(stage, task, applied);
   if (!stage.dryRun) stage.memory.record(task.identity, letter.hash, live, after);
   return { ...judged(stage, letter, live, after), after };
 }
@@ -116,12 +119,15 @@ async function inherit(
 }
 
 async function ownersOnly(stage: Stage, task: Task, live: DynamicObject, ignoring: boolean): Promise<Verdict> {
-  const owners = ownerChange(live, task.owner);
-  if (owners) {
-    const after = await writeOwners(stage, task, live, owners);
-    return { action: "updated", reason: "Applied", message: "", after };
-  }
+  const after = await named(stage, task, live);
+  if (after !== live) return { action: "updated", reason: "Applied", message: "", after };
   return { action: "unchanged", reason: ignoring ? "LeftAlone" : "AsWished", message: "", after: live };
+}
+
+/** With the owners that it should name. */
+async function named(stage: Stage, task: Task, current: DynamicObject): Promise<DynamicObject> {
+  const owners = ownerChange(current, task.owner);
+  return owners ? writeOwners(stage, task, current, owners) : current;
 }
 
 function judged(stage: Stage, letter: Letter, live: DynamicObject | undefined, after: DynamicObject): Verdict {

@@ -3,10 +3,9 @@ import type { DynamicObject } from "#api/meta";
 import { equal } from "#lib/json";
 import { isInvalid, isNotFound } from "../../errors.ts";
 import { hashOf, wishedPart } from "../content.ts";
-import { wantedOwners } from "../owners.ts";
+import { wantedOwners, withOwners } from "../owners.ts";
 import { holds } from "../values.ts";
 import type { Verdict } from "../verdict.ts";
-import { withOwners } from "./create-only.ts";
 import { type Stage, type Task, writeOptions } from "./types.ts";
 import { updateRuleOf } from "./update-rules.ts";
 
