@@ -84,6 +84,18 @@ describe("commit", () => {
     await expect(hub.commit(Widget, widget, { ...widget, status: { ready: true } })).rejects.toSatisfy(isConflict);
   });
 
+  it.each([
+    ["specification", { spec: { size: 3 } }],
+    ["status", { status: { ready: true } }],
+  ])(
+    "takes it for a conflict that the object whose %s it writes is gone, because a copy may not know yet",
+    async (_, change) => {
+      const { hub, widget } = given();
+      hub.drop(Widget, "ns/w");
+      await expect(hub.commit(Widget, widget, { ...widget, ...change })).rejects.toSatisfy(isConflict);
+    },
+  );
+
   it("creates what was not there, and then its status", async () => {
     const hub = fakeCluster();
     const made = await hub.commit(Widget, undefined, {

@@ -1,5 +1,5 @@
 import { apiVersionOf, type Key, type Kind, type KubeObject, keyOf, type ObjectMeta } from "#api/meta";
-import type { Client, Draft } from "#kube";
+import { type Client, type Draft, isNotFound, isUnknownKind, KubeError, type PatchOptions } from "#kube";
 import { describe } from "#lib/meta";
 import { mergeDiff } from "#lib/patch";
 import type { CommitOptions } from "./types.ts";
@@ -17,18 +17,23 @@ export async function commit<T extends KubeObject>(
   const key = sameKey(kind, before, after);
   const spec = mergeDiff(writable(before), writable(after));
   const status = statusDiff(before, after);
+  const write = async (current: T, change: unknown, more: PatchOptions = {}): Promise<T> => {
+    try {
+      return await client.patch(kind, key, onlyIf(current, change), { ...options, ...more, type: "merge" });
+    } catch (error) {
+      throw isNotFound(error) && !isUnknownKind(error) ? deletedMeanwhile(kind, before, error) : error;
+    }
+  };
   let current = before;
-  if (spec !== undefined) {
-    current = await client.patch(kind, key, onlyIf(current, spec), { ...options, type: "merge" });
-  }
-  if (status !== undefined && !isGone(current)) {
-    current = await client.patch(kind, key, onlyIf(current, status), {
-      ...options,
-      type: "merge",
-      subresource: "status",
-    });
-  }
+  if (spec !== undefined) current = await write(current, spec);
+  if (status !== undefined && !isGone(current)) current = await write(current, status, { subresource: "status" });
   return current;
+}
+
+/** Whoever deletes an object changes it too: that the copy does not know it yet is nothing to tell anybody. */
+function deletedMeanwhile<T extends KubeObject>({ kind }: Kind<T>, { metadata }: T, cause: KubeError): KubeError {
+  const message = `${describe({ kind, metadata })} was deleted meanwhile; it is looked at again`;
+  return new KubeError("status", message, { code: 409, reason: "Conflict", cause });
 }
 
 /** Whether there is anything to write. Throws where the two are not the same object. */
