@@ -6,6 +6,7 @@ import { ClusterCondition, ManagedCluster } from "#api/cluster";
 import { Secret } from "#api/core";
 import { AGENT_NAMESPACE } from "#api/operator";
 import type { ReportedClaims, SpokeEndpoint } from "#features/registration/agent";
+import type { FeedbackOptions } from "#features/work/agent";
 import {
   type Client,
   type Connection,
@@ -33,8 +34,6 @@ interface HalfOptions {
   readonly clusterName?: string;
   /** Tells this agent from others of the same spoke. */
   readonly agentId?: string;
-  /** Milliseconds for which the hub must lack a work before what was applied for it goes. */
-  readonly evictionGrace?: number;
   /** What is counted; the clients given here count their requests if they were made with it. */
   readonly metrics?: ProgramMetrics;
   readonly clock: Clock;
@@ -64,7 +63,16 @@ export interface RegistrationOptions extends HalfOptions {
   readonly onStart?: () => void;
 }
 
-export interface WorkOptions extends HalfOptions {
+/** What can be said of the half that works. */
+export interface WorkWishes {
+  /** Milliseconds for which the hub must lack a work before what was applied for it goes. */
+  readonly evictionGrace?: number;
+  /** Whether what an executor may do is asked once until rights change. */
+  readonly remembersRights?: boolean;
+  readonly feedback?: FeedbackOptions;
+}
+
+export interface WorkOptions extends HalfOptions, WorkWishes {
   /** How the hub is reached. */
   readonly hub: Followed<HubWay>;
 }
@@ -80,7 +88,7 @@ const registrationHalf = () => import("#features/registration/agent");
 const workHalf = () => import("#features/work/agent");
 
 /** Both halves. */
-export async function runAgent(options: RegistrationOptions): Promise<void> {
+export async function runAgent(options: RegistrationOptions & WorkWishes): Promise<void> {
   const { spoke, home = spoke, namespace = AGENT_NAMESPACE, clock, log, signal } = options;
   const place = connectedCluster({ name: "home", client: home, clock, log });
   // Whoever fails takes the other along: better no agent than half of one that looks whole.
@@ -140,7 +148,18 @@ function patientLog({ log, clock }: Pick<HalfOptions, "log" | "clock">): Logger 
 
 /** Does on the spoke what the hub wishes, as soon as there is a way to the hub. */
 export async function runWork(options: WorkOptions): Promise<void> {
-  const { spoke, agentId, evictionGrace, hub: source, clock, log, signal, metrics } = options;
+  const {
+    spoke,
+    agentId,
+    evictionGrace,
+    remembersRights,
+    feedback,
+    hub: source,
+    clock,
+    log,
+    signal,
+    metrics,
+  } = options;
   const { runWorkAgent } = await workHalf();
   const patient = patientLog(options);
   const cluster = connectedCluster({ name: "spoke", client: spoke, clock, log: patient });
@@ -166,8 +185,11 @@ export async function runWork(options: WorkOptions): Promise<void> {
                 hub,
                 spoke: cluster,
                 clusterName,
+                hubAddress: connection.writtenServer ?? connection.server,
                 ...(agentId !== undefined && { agentId }),
                 ...(evictionGrace !== undefined && { evictionGrace }),
+                ...(remembersRights !== undefined && { remembersRights }),
+                ...(feedback && { feedback }),
                 clock,
                 log: patient,
                 signal: current,

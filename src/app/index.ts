@@ -2,7 +2,7 @@
  * Composition roots: the only place where API servers, connections, controllers, clocks and logs are put
  * together to programs. Commands call these; nothing here prints.
  */
-export { HubGates, SpokeGates as KlusterletGates } from "#features/operator/kit";
+export { ClusterManagerGates, KlusterletGates } from "#features/operator/kit";
 export { stopSignal } from "#runtime";
 export * from "./administration/index.ts";
 export { accept, FLEET_NAMESPACE, untilWorking } from "./administrator.ts";
@@ -45,7 +45,6 @@ export {
 export { type OperatorOptions, runClusterManager, runKlusterlet } from "./operator.ts";
 export { DEFAULT_FIRST_PORT } from "./ports.ts";
 export { serveProgram } from "./program-endpoints.ts";
-export { parseSpokeGates } from "./spoke-gates.ts";
 export { type RunningFleet, up } from "./up.ts";
 export { reasonOf, UsageError, UserError } from "./user-error.ts";
 export { parseWebhookGates } from "./webhook-gates.ts";

@@ -1,23 +1,44 @@
 import { expect, it } from "vitest";
-import { SpokeGates } from "#features/operator/kit";
+import { KlusterletGates } from "#features/operator/kit";
 import { parseSpokeGates } from "./spoke-gates.ts";
 
 it("says how all gates stand, with those changed that were named", () => {
-  expect(parseSpokeGates("")).toEqual({ ClusterClaim: true, ClusterProperty: true, AddonManagement: true });
-  expect(parseSpokeGates("ClusterClaim=false, AddonManagement=true")).toMatchObject({
-    ClusterClaim: false,
+  const asTheyAre = {
+    ClusterClaim: true,
     ClusterProperty: true,
+    AddonManagement: true,
+    ExecutorValidatingCaches: true,
+    RawFeedbackJsonString: false,
+  };
+  expect(parseSpokeGates("agent")).toEqual(asTheyAre);
+  expect(parseSpokeGates("registration", "ClusterClaim=false, AddonManagement=true")).toEqual({
+    ...asTheyAre,
+    ClusterClaim: false,
+  });
+  expect(parseSpokeGates("agent", "ClusterClaim=false,RawFeedbackJsonString=true")).toEqual({
+    ...asTheyAre,
+    ClusterClaim: false,
+    RawFeedbackJsonString: true,
   });
 });
 
 it.each([
-  ["Nonsense=true", 'unknown feature gate "Nonsense"; there are ClusterClaim, ClusterProperty, AddonManagement'],
-  ["ClusterClaim", "ClusterClaim is true or false"],
-  ["ClusterClaim=yes", "ClusterClaim is true or false"],
-])("refuses %s", (text, message) => {
-  expect(() => parseSpokeGates(text)).toThrow(message);
+  [
+    "registration",
+    "Nonsense=true",
+    'unknown feature gate "Nonsense"; there are ClusterClaim, ClusterProperty, AddonManagement',
+  ],
+  [
+    "work",
+    "ClusterClaim=false",
+    'unknown feature gate "ClusterClaim"; there are ExecutorValidatingCaches, RawFeedbackJsonString',
+  ],
+  ["registration", "ClusterClaim", "ClusterClaim is true or false"],
+  ["registration", "ClusterClaim=yes", "ClusterClaim is true or false"],
+] as const)("refuses for %s: %s", (program, text, message) => {
+  expect(() => parseSpokeGates(program, text)).toThrow(message);
 });
 
 it("knows every gate that the operator may pass on, with the same default", () => {
-  expect(parseSpokeGates("")).toMatchObject(SpokeGates);
+  expect(parseSpokeGates("agent")).toMatchObject(KlusterletGates);
 });

@@ -1,4 +1,5 @@
 /** `capstan agent` as people run it: against any two API servers, with nothing on the spoke that runs Pods. */
+import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CustomResourceDefinition } from "#api/apiextensions";
 import { ManagedCluster } from "#api/cluster";
 import { ConfigMap, Secret } from "#api/core";
-import { appliedManifestWorkCrd, ManifestWork, manifestWorkCrd } from "#api/work";
+import { AppliedManifestWork, appliedManifestWorkCrd, ManifestWork, manifestWorkCrd } from "#api/work";
 import { accept, runHub, untilWorking } from "#app";
 import { isNotFound, writeKubeconfig } from "#kube";
 import { systemClock } from "#lib/clock";
@@ -156,6 +157,51 @@ describe("the halves as programs of their own", () => {
     await hub.client.delete(ManifestWork, "c1/w2");
     await eventually(() => isGone(hub.client.get(ManifestWork, "c1/w2")));
     await Promise.all([stopped(work), stopped(registration)]);
+  });
+});
+
+describe("a work agent", () => {
+  it("names its records after the hub's address as its kubeconfig has it, letter by letter", async () => {
+    const written = `${hub.url}/`;
+    const hubFile = join(dir, "hub-with-slash.kubeconfig");
+    const { clusters, ...rest } = hub.kubeconfig;
+    await writeKubeconfig(hubFile, { ...rest, clusters: clusters.map((each) => ({ ...each, server: written })) });
+    const ways = ["--spoke-kubeconfig", spokeFile, "--hub-kubeconfig", hubFile, "--cluster-name", "c1"];
+    const work = agent("work", ...ways);
+    await wish("w3");
+    const hash = createHash("sha256").update(written).digest("hex");
+    await eventually(() => spoke.client.get(AppliedManifestWork, `${hash}-w3`));
+    await hub.client.delete(ManifestWork, "c1/w3");
+    await eventually(() => isGone(hub.client.get(ManifestWork, "c1/w3")));
+    await stopped(work);
+  });
+
+  it("reports structures where its gate says so, and refuses gates that are another's", async () => {
+    const hubFile = join(dir, "hub.kubeconfig");
+    await writeKubeconfig(hubFile, hub.kubeconfig);
+    const ways = ["--spoke-kubeconfig", spokeFile, "--hub-kubeconfig", hubFile, "--cluster-name", "c1"];
+    const refused = await run("agent", "work", ...ways, "--feature-gates", "ClusterClaim=false");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("there are ExecutorValidatingCaches")]);
+    const work = agent("work", ...ways, "--feature-gates", "RawFeedbackJsonString=true");
+    const { metadata, spec } = await wish("w4");
+    const rule = { type: "JSONPaths" as const, jsonPaths: [{ name: "labels", path: ".metadata.labels" }] };
+    const [manifest] = spec?.workload?.manifests ?? [];
+    const labelled = { ...manifest, metadata: { ...manifest?.metadata, labels: { a: "1" } } };
+    const manifestConfigs = [
+      { resourceIdentifier: { resource: "configmaps", namespace: "default", name: "w4" }, feedbackRules: [rule] },
+    ];
+    await hub.client.patch(ManifestWork, `c1/${metadata.name}`, {
+      spec: { workload: { manifests: [labelled] }, manifestConfigs },
+    });
+    await eventually(async () => {
+      const { status } = await hub.client.get(ManifestWork, "c1/w4");
+      expect(status?.resourceStatus?.manifests?.[0]?.statusFeedback?.values).toEqual([
+        { name: "labels", fieldValue: { type: "JsonRaw", jsonRaw: '{"a":"1"}' } },
+      ]);
+    });
+    await hub.client.delete(ManifestWork, "c1/w4");
+    await eventually(() => isGone(hub.client.get(ManifestWork, "c1/w4")));
+    await stopped(work);
   });
 });
 

@@ -42,6 +42,18 @@ describe("a new ClusterManager", () => {
     ]);
     expect(gates).toContainEqual({ feature: "DefaultClusterSet", mode: "Enable" });
   });
+
+  it("says of works what is about works, as upstream's does", () => {
+    const plain = clusterManagerWish(undefined, PLAIN).spec;
+    const { spec } = clusterManagerWish(undefined, {
+      ...PLAIN,
+      featureGates: [{ feature: "CleanUpCompletedManifestWork", mode: "Enable" }],
+    });
+    expect(spec).toEqual({
+      ...plain,
+      workConfiguration: { featureGates: [{ feature: "CleanUpCompletedManifestWork", mode: "Enable" }] },
+    });
+  });
 });
 
 describe("a ClusterManager that is there", () => {

@@ -17,7 +17,7 @@ import {
 } from "#api/operator";
 import { ClusterRole, ClusterRoleBinding } from "#api/rbac";
 import { clusterManagerInstallation } from "#features/operator/cluster-manager";
-import { HubGates } from "#features/operator/kit";
+import { HubGates, HubWorkGates, withGates } from "#features/operator/kit";
 import { Bootstrap } from "#features/registration/hub";
 import type { Connection, Draft, Wish } from "#kube";
 import { findCondition } from "#lib/conditions";
@@ -163,9 +163,9 @@ export function clusterManagerWish(existing: ClusterManager | undefined, wish: H
   const { featureGates, autoApprovedIdentities, resources, hubArguments } = wish;
   const before: ClusterManagerSpec = existing?.spec ?? {};
   const registration = before.registrationConfiguration ?? {};
-  const gates = featureGates
-    ? withGates(registration.featureGates ?? [], featureGates)
-    : (registration.featureGates ?? (existing ? undefined : DEFAULT_ON));
+  const known = registration.featureGates ?? (existing ? [] : DEFAULT_ON);
+  const gates = withGates(HubGates, known.length > 0 ? known : DEFAULT_ON, featureGates) ?? known;
+  const workGates = withGates(HubWorkGates, before.workConfiguration?.featureGates ?? [], featureGates);
   const users = existing ? registration.autoApproveUsers : [bootstrapUser(wish)];
   const annotations = {
     ...existing?.metadata.annotations,
@@ -175,7 +175,7 @@ export function clusterManagerWish(existing: ClusterManager | undefined, wish: H
   const configuration = {
     ...registration,
     ...(users && { autoApproveUsers: users }),
-    ...(gates && { featureGates: gates }),
+    ...(gates.length > 0 && { featureGates: [...gates] }),
     ...(autoApprovedIdentities && { registrationDrivers: drivers }),
   };
   return {
@@ -190,6 +190,7 @@ export function clusterManagerWish(existing: ClusterManager | undefined, wish: H
       ...(!existing && { deployOption: { mode: "Default" } }),
       ...(resources && { resourceRequirement: resources }),
       ...(Object.keys(configuration).length > 0 && { registrationConfiguration: configuration }),
+      ...(workGates && { workConfiguration: { ...before.workConfiguration, featureGates: workGates } }),
     },
   };
 }
@@ -202,13 +203,6 @@ const DEFAULT_ON: FeatureGate[] = Object.entries(HubGates)
 /** Whose first requests are approved without a person, once the gate for that is open. */
 function bootstrapUser({ useBootstrapToken }: HubWish): string {
   return useBootstrapToken ? BootstrapToken.user : Bootstrap.user;
-}
-
-/** A gate that is named anew takes the place of what was said of it. */
-function withGates(before: readonly FeatureGate[], said: readonly FeatureGate[]): FeatureGate[] {
-  const names = new Set(said.map(({ feature }) => feature));
-  const base = before.length > 0 ? before : DEFAULT_ON;
-  return [...base.filter(({ feature }) => !names.has(feature)), ...said];
 }
 
 /** Waits until the operator runs, and then until the hub's own programs do. */

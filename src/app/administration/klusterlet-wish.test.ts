@@ -62,6 +62,19 @@ describe("the Klusterlet", () => {
     });
   });
 
+  it("says of works what is about works, as upstream's does", () => {
+    const [raw, claims] = ["RawFeedbackJsonString", "ClusterClaim"];
+    const { spec } = klusterletWish(undefined, placeOf("c1", "default"), {
+      ...PLAIN,
+      featureGates: [
+        { feature: raw, mode: "Enable" },
+        { feature: claims, mode: "Disable" },
+      ],
+    });
+    expect(spec?.workConfiguration).toEqual({ featureGates: [{ feature: raw, mode: "Enable" }] });
+    expect(spec?.registrationConfiguration?.featureGates).toEqual([{ feature: claims, mode: "Disable" }]);
+  });
+
   it("of a hosted cluster is called the same at every try, and each cluster's another", () => {
     const place = placeOf("c1", "hosted");
     expect(place.name).toMatch(/^klusterlet-hosted-[0-9a-f]{6}$/);

@@ -13,6 +13,7 @@ import {
   OperatorSecret,
   type ResourceRequirement,
 } from "#api/operator";
+import { SpokeGates, SpokeWorkGates, withGates } from "#features/operator/kit";
 import { type Draft, type Kubeconfig, kubeconfigText } from "#kube";
 import type { Endpoint } from "./cluster-info.ts";
 
@@ -67,6 +68,8 @@ export function klusterletWish(
   const before: KlusterletSpec = existing?.spec ?? {};
   const registration = before.registrationConfiguration ?? {};
   const { featureGates, resources, clientCertExpirationSeconds: seconds, annotations, grantAccess, endpoint } = wish;
+  const gates = withGates(SpokeGates, registration.featureGates ?? [], featureGates);
+  const workGates = withGates(SpokeWorkGates, before.workConfiguration?.featureGates ?? [], featureGates);
   const metadataAnnotations = {
     ...existing?.metadata.annotations,
     ...(grantAccess !== undefined && { [ClusterAnnotation.grantedAccess]: grantAccess }),
@@ -88,20 +91,16 @@ export function klusterletWish(
       registrationConfiguration: {
         ...registration,
         ...(seconds !== undefined && { clientCertExpirationSeconds: seconds }),
-        ...(featureGates && { featureGates: withGates(registration.featureGates ?? [], featureGates) }),
+        ...(gates && { featureGates: gates }),
         ...(annotations && { clusterAnnotations: { ...registration.clusterAnnotations, ...annotations } }),
       },
+      ...(workGates && { workConfiguration: { ...before.workConfiguration, featureGates: workGates } }),
     },
   };
 }
 
 function serverUrl({ server, ca }: Endpoint): { url: string; caBundle?: string } {
   return { url: server, ...(ca !== undefined && { caBundle: Buffer.from(ca, "utf8").toString("base64") }) };
-}
-
-function withGates(before: readonly FeatureGate[], said: readonly FeatureGate[]): FeatureGate[] {
-  const names = new Set(said.map(({ feature }) => feature));
-  return [...before.filter(({ feature }) => !names.has(feature)), ...said];
 }
 
 interface BootstrapAccess {

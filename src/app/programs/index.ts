@@ -9,11 +9,12 @@ export {
   runAgent,
   runRegistration,
   runWork,
+  type WorkWishes,
   wayInFile,
   whileLeading,
 } from "../agent.ts";
 export { createProgramMetrics, type ProgramMetrics } from "../metrics.ts";
 export type { ProgramContext } from "../node.ts";
 export { serveProgram } from "../program-endpoints.ts";
-export { parseSpokeGates } from "../spoke-gates.ts";
+export { parseSpokeGates, type SpokeGates } from "../spoke-gates.ts";
 export { UsageError, UserError } from "../user-error.ts";

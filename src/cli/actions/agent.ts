@@ -11,8 +11,10 @@ import {
   runAgent,
   runRegistration,
   runWork,
+  type SpokeGates,
   serveProgram,
   UserError,
+  type WorkWishes,
   wayInFile,
   whileLeading,
 } from "#app/programs";
@@ -26,24 +28,31 @@ import { logLevel } from "../options.ts";
 import { processContext } from "../program-context.ts";
 
 export async function runAgentProgram(flags: RegistrationFlags, context = processContext()): Promise<void> {
-  await runProgram("agent", flags, context, (stage) => runAgent(registrationOptions(flags, stage)));
+  const gates = parseSpokeGates("agent", flags.featureGates);
+  await runProgram("agent", flags, context, (stage) =>
+    runAgent({ ...registrationOptions(flags, gates, stage), ...workWishes(flags, gates) }),
+  );
 }
 
 export async function runRegistrationProgram(flags: RegistrationFlags, context = processContext()): Promise<void> {
-  await runProgram("registration-agent", flags, context, (stage) => runRegistration(registrationOptions(flags, stage)));
+  const gates = parseSpokeGates("registration", flags.featureGates);
+  await runProgram("registration-agent", flags, context, (stage) =>
+    runRegistration(registrationOptions(flags, gates, stage)),
+  );
 }
 
 export async function runWorkProgram(flags: WorkFlags, context = processContext()): Promise<void> {
+  const gates = parseSpokeGates("work", flags.featureGates);
   await runProgram("work-agent", flags, context, async (stage) => {
     const { spoke, metrics, log, signal } = stage;
-    const { clusterName, agentId, hubKubeconfig, appliedmanifestworkEvictionGracePeriod: evictionGrace } = flags;
+    const { clusterName, agentId, hubKubeconfig } = flags;
     const named = clusterName !== undefined && { clusterName };
     stage.started();
     await runWork({
       spoke,
       ...named,
       ...(agentId !== undefined && { agentId }),
-      ...(evictionGrace !== undefined && { evictionGrace }),
+      ...workWishes(flags, gates),
       hub: wayInFile(context.resolve(hubKubeconfig), { ...named, clock: systemClock, log }),
       ...(metrics && { metrics }),
       clock: systemClock,
@@ -125,11 +134,18 @@ async function runProgram(
   }
 }
 
-function registrationOptions(flags: RegistrationFlags, stage: Stage): RegistrationOptions {
+/** What is said of the half that works. */
+function workWishes(
+  { appliedmanifestworkEvictionGracePeriod: evictionGrace }: Pick<WorkFlags, "appliedmanifestworkEvictionGracePeriod">,
+  { ExecutorValidatingCaches: remembersRights, RawFeedbackJsonString: raw }: SpokeGates,
+): WorkWishes {
+  return { ...(evictionGrace !== undefined && { evictionGrace }), remembersRights, feedback: { raw } };
+}
+
+function registrationOptions(flags: RegistrationFlags, gates: SpokeGates, stage: Stage): RegistrationOptions {
   const { context, connection, spoke, home, namespace, metrics, log, signal, started } = stage;
   const { clusterName, agentId, grantAccess, spokeNamespace, clusterAnnotations } = flags;
-  const { appliedmanifestworkEvictionGracePeriod: evictionGrace } = flags;
-  const { ClusterClaim: claims, ClusterProperty: properties } = parseSpokeGates(flags.featureGates ?? "");
+  const { ClusterClaim: claims, ClusterProperty: properties } = gates;
   return {
     spoke,
     home,
@@ -139,7 +155,6 @@ function registrationOptions(flags: RegistrationFlags, stage: Stage): Registrati
     ...(spokeNamespace !== undefined && { spokeNamespace }),
     ...(grantAccess !== undefined && { grantAccess }),
     ...(clusterAnnotations && { clusterAnnotations }),
-    ...(evictionGrace !== undefined && { evictionGrace }),
     ...(flags.clientCertExpirationSeconds && { certificateSeconds: flags.clientCertExpirationSeconds }),
     endpoints: endpointsOf(flags, connection),
     bootstrap: bootstrapFile(context.resolve(flags.bootstrapKubeconfig), { clock: systemClock, log }),

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import {
-  HubGates,
+  ClusterManagerGates,
   type HubToken,
   type HubWish,
   hubToken,
@@ -47,7 +47,7 @@ async function wishOf(
   flags: InitFlags,
   handedOn: readonly [flag: string, value: string][],
 ): Promise<Omit<HubWish, "connection">> {
-  const gates = flags.featureGates === undefined ? undefined : parseGates(flags.featureGates, HubGates);
+  const gates = flags.featureGates === undefined ? undefined : parseGates(flags.featureGates, ClusterManagerGates);
   const users = [...(flags.autoApprovedCsrIdentities ?? []), ...(flags.clusterAutoApprovalUsers ?? [])];
   const identities = users.length > 0 ? [...new Set(users)] : undefined;
   const isApproving = gates?.some(({ feature, mode }) => feature === "ManagedClusterAutoApproval" && mode === "Enable");

@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { openSync } from "node:fs";
 import { join } from "node:path";
 import {
+  ClusterManagerGates,
   FleetDirectory,
   type FleetHub,
-  HubGates,
   parseGates,
   type RunningFleet,
   UsageError,
@@ -70,7 +70,7 @@ function fleetHub(flags: UpFlags): FleetHub {
     choice: { ...(controllers && { controllers }), ...(gates && { gates }) },
     releases,
     hubArguments: hubArguments({ ...flags, knativeDemonstration: true }),
-    ...(flags.featureGates !== undefined && { featureGates: parseGates(flags.featureGates, HubGates) }),
+    ...(flags.featureGates !== undefined && { featureGates: parseGates(flags.featureGates, ClusterManagerGates) }),
     ...(autoApproveUsers && { autoApprovedIdentities: autoApproveUsers }),
   };
 }

@@ -13,13 +13,13 @@ interface HalfFlags {
   /** Milliseconds. */
   readonly appliedmanifestworkEvictionGracePeriod?: number;
   readonly metricsAddress?: Address;
+  readonly featureGates?: string;
 }
 
 export interface RegistrationFlags extends HalfFlags {
   readonly bootstrapKubeconfig: string;
   readonly spokeNamespace?: string;
   readonly spokeExternalServerUrls?: readonly string[];
-  readonly featureGates?: string;
   readonly clientCertExpirationSeconds?: number;
   readonly clusterAnnotations?: Readonly<Record<string, string>>;
   readonly grantAccess?: string;
@@ -80,6 +80,7 @@ function withHalfOptions(command: Command): Command {
     .option("--namespace <name>", "where the agent is at home (default: the Pod's, or open-cluster-management-agent)")
     .option("--hosted", "the agent's home is the cluster that this Pod runs in, and not the spoke")
     .option("--leader-elect", "work only while no other agent of the same home does")
+    .option("--feature-gates <gates>", "features to turn on or off: NAME=true,…")
     .option(
       "--metrics-address <address>",
       "show health and metrics at HOST:PORT, :PORT for everybody, or PORT",
@@ -100,7 +101,6 @@ function withRegistrationOptions(command: Command): Command {
     .option("--bootstrap-kubeconfig <file>", "the hub, as somebody who may ask to join; followed")
     .option("--spoke-namespace <name>", "where on the spoke access is granted from (default: --namespace)")
     .option("--spoke-external-server-urls <urls>", "where others reach the spoke: https://…,https://…", serverUrls)
-    .option("--feature-gates <gates>", "features to turn on or off: ClusterClaim=false,…")
     .option(
       "--client-cert-expiration-seconds <n>",
       "how long a certificate is asked for; 0 for the hub's choice",

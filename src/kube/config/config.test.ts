@@ -99,7 +99,7 @@ describe("connectionOf", () => {
     [
       "a server with a path and a slash at its end",
       text({ cluster: `server: "https://h:1/a/b/"` }),
-      { server: "https://h:1/a/b", token: "t" },
+      { server: "https://h:1/a/b", writtenServer: "https://h:1/a/b/", token: "t" },
     ],
   ])("understands %s", async (_, yaml, expected) => {
     const read = files({ "/k/pki/ca": "ca-pem", "/abs/cert": "cert-pem", "/k/key": "key-pem" });

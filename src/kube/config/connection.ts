@@ -11,6 +11,8 @@ import { type Kubeconfig, type KubeconfigCluster, type KubeconfigContext, Kubeco
 export interface Connection {
   /** `https://host:port`, possibly with a path, without a trailing slash. */
   server: string;
+  /** The same, letter by letter as it was written, for those who make names of it; absent where that is no other text. */
+  writtenServer?: string;
   /** PEM of the authorities that the server's certificate may come from; the system's where absent. */
   ca?: string;
   /** PEM of the client certificate and of its key. */
@@ -63,6 +65,7 @@ export async function connectionOf(
   const identity = user ? await identityOf(user, `user ${user.name} in ${fileOf(user, config)}`, options) : {};
   return {
     server,
+    ...(cluster.server !== server && { writtenServer: cluster.server }),
     ...(ca !== undefined && { ca }),
     ...identity,
     ...(cluster.serverName !== undefined && { serverName: cluster.serverName }),

@@ -29,18 +29,28 @@ export const SpokeGates: GateTable = {
   ClusterProperty: true,
 };
 
+/** Of the work agent. ExecutorValidatingCaches is on unless told, other than upstream. */
+export const SpokeWorkGates: GateTable = {
+  /** What an executor may do is remembered until rights change on the cluster; else it is asked at every look. */
+  ExecutorValidatingCaches: true,
+  /** Feedback may be structures and lists, as JSON. */
+  RawFeedbackJsonString: false,
+};
+
+/** All that can be said on a ClusterManager and on a Klusterlet. */
+export const ClusterManagerGates: GateTable = { ...HubGates, ...HubWorkGates };
+export const KlusterletGates: GateTable = { ...SpokeGates, ...SpokeWorkGates };
+
 /** Upstream's gates of what there is not here: to turn one off changes nothing, to turn it on is reported. */
 const ABSENT: ReadonlySet<string> = new Set([
   "AddonManagement",
   "CloudEventsDrivers",
   "ClusterImporter",
-  "ExecutorValidatingCaches",
   "ManifestWorkReplicaSet",
   "MultipleHubs",
   "NetworkPolicies",
   "NilExecutorValidating",
   "PlacementDebugServer",
-  "RawFeedbackJsonString",
   "SIGPlacementDecision",
   "V1beta1CSRAPICompatibility",
 ]);
@@ -61,6 +71,21 @@ export function chosenGates(table: GateTable, wished: readonly FeatureGate[] = [
     else if (mode === "Enable" || !ABSENT.has(feature)) unknown.add(feature);
   }
   return { gates, unknown: [...unknown].sort() };
+}
+
+/**
+ * What an object is to say of the gates of a table, where it says `before` already: a gate that is named anew takes the
+ * place of what was said of it. Undefined when none of them is named.
+ */
+export function withGates(
+  table: GateTable,
+  before: readonly FeatureGate[],
+  said: readonly FeatureGate[] = [],
+): FeatureGate[] | undefined {
+  const own = said.filter(({ feature }) => Object.hasOwn(table, feature));
+  if (own.length === 0) return undefined;
+  const names = new Set(own.map(({ feature }) => feature));
+  return [...before.filter(({ feature }) => !names.has(feature)), ...own];
 }
 
 /** The flag that tells a program of the gates that do not stand as they do by themselves; none if all do. */

@@ -2,13 +2,17 @@
 export { definitionVersion, isNewer, stamped } from "./definitions.ts";
 export { type DeploymentOptions, deployment, type VolumeMount } from "./deployment.ts";
 export {
+  ClusterManagerGates,
   chosenGates,
   type GateChoice,
   gateArguments,
   gateCondition,
   HubGates,
   HubWorkGates,
+  KlusterletGates,
   SpokeGates,
+  SpokeWorkGates,
+  withGates,
 } from "./gates.ts";
 export { imageFor } from "./images.ts";
 export { type InstallationOptions, operatorInstallation } from "./installation.ts";

@@ -57,6 +57,22 @@ describe("two programs", () => {
     for (const deployment of deployed({})) expect(argsOf(deployment)).not.toContain("--leader-elect");
   });
 
+  it("are told of the gates that are theirs, and as one program of all", () => {
+    const gates = {
+      registrationConfiguration: { featureGates: [{ feature: "ClusterClaim", mode: "Disable" as const }] },
+      workConfiguration: { featureGates: [{ feature: "RawFeedbackJsonString", mode: "Enable" as const }] },
+    };
+    const said = (spec: KlusterletSpec) =>
+      deployed(spec).map((each) => argsOf(each).filter((word) => word.startsWith("--feature-gates")));
+    expect(said(gates)).toEqual([
+      ["--feature-gates=ClusterClaim=false"],
+      ["--feature-gates=RawFeedbackJsonString=true"],
+    ]);
+    expect(said({ ...gates, deployOption: { mode: "Singleton" } })).toEqual([
+      ["--feature-gates=ClusterClaim=false,RawFeedbackJsonString=true"],
+    ]);
+  });
+
   it("are one without an identity: the work agent has nothing to do then", () => {
     const [registration, work] = deployed({}, { hasIdentity: false, replicas: 3 });
     expect([registration?.spec.replicas, work?.spec.replicas]).toEqual([3, 0]);

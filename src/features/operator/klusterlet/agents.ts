@@ -6,10 +6,12 @@ import {
   deployment,
   gateArguments,
   imageFor,
+  KlusterletGates,
   localRights,
   namespace,
   resourcesOf,
   SpokeGates,
+  SpokeWorkGates,
   serviceAccount,
   type VolumeMount,
 } from "../kit/index.ts";
@@ -59,7 +61,13 @@ function registrationAgent(wish: KlusterletWish, options: AgentsOptions): Dynami
     app: AgentApp.registration,
     container: "registration-controller",
     image: imageFor(wish.spec.registrationImagePullSpec, options.image),
-    args: ["agent", "registration", ...registrationArguments(wish), ...electionArguments(options)],
+    args: [
+      "agent",
+      "registration",
+      ...registrationArguments(wish),
+      ...gateArguments(SpokeGates, wish.gates.registration.gates),
+      ...electionArguments(options),
+    ],
     serviceAccount: Account.registration(wish),
     replicas: options.replicas,
     mounts,
@@ -82,6 +90,7 @@ function workAgent(wish: KlusterletWish, options: AgentsOptions): DynamicObject 
       `--hub-kubeconfig=${IDENTITY.path}/kubeconfig`,
       `--agent-id=${wish.uid}`,
       ...workArguments(wish),
+      ...gateArguments(SpokeWorkGates, wish.gates.work.gates),
       ...electionArguments(options),
     ],
     serviceAccount: Account.work(wish),
@@ -104,6 +113,7 @@ function singletonAgent(wish: KlusterletWish, options: AgentsOptions): DynamicOb
       ...registrationArguments(wish),
       `--agent-id=${wish.uid}`,
       ...workArguments(wish),
+      ...gateArguments(KlusterletGates, { ...wish.gates.registration.gates, ...wish.gates.work.gates }),
       ...electionArguments(options),
     ],
     serviceAccount: Account.work(wish),
@@ -137,7 +147,7 @@ function sharedArguments({ clusterName, agentNamespace, isHosted }: KlusterletWi
 }
 
 function registrationArguments(wish: KlusterletWish): string[] {
-  const { spec, gates, isHosted, namespace: spokeNamespace, grantAccess } = wish;
+  const { spec, isHosted, namespace: spokeNamespace, grantAccess } = wish;
   const { registrationConfiguration: registration = {}, externalServerURLs = [] } = spec;
   const { clientCertExpirationSeconds: seconds = 0, clusterClaimConfiguration: claims } = registration;
   const urls = externalServerURLs.map(({ url }) => url).filter((url) => url !== "");
@@ -150,7 +160,6 @@ function registrationArguments(wish: KlusterletWish): string[] {
     ...sharedArguments(wish),
     `--bootstrap-kubeconfig=${BOOTSTRAP.path}/kubeconfig`,
     ...(isHosted ? [`--spoke-namespace=${spokeNamespace}`] : []),
-    ...gateArguments(SpokeGates, gates.registration.gates),
     ...(urls.length > 0 ? [`--spoke-external-server-urls=${urls.join(",")}`] : []),
     ...(seconds > 0 ? [`--client-cert-expiration-seconds=${seconds}`] : []),
     ...(annotations.length > 0 ? [`--cluster-annotations=${annotations.join(",")}`] : []),

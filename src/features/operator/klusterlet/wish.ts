@@ -1,6 +1,6 @@
 /** What a Klusterlet asks for, read once: where its agents live, and as what they run. */
 import { AGENT_NAMESPACE, type Klusterlet, KlusterletMode, type KlusterletSpec } from "#api/operator";
-import { chosenGates, type GateChoice, SpokeGates } from "../kit/index.ts";
+import { chosenGates, type GateChoice, SpokeGates, SpokeWorkGates } from "../kit/index.ts";
 
 export interface KlusterletWish {
   readonly name: string;
@@ -34,9 +34,6 @@ export function isRefused(wish: KlusterletWish | Refusal): wish is Refusal {
 /** On a Klusterlet, by `join --grant-access`. */
 export const GRANT_ACCESS = "access.capstan.dev/cluster-role";
 
-/** Gates of the work agent: there are none yet, and what is wished of them is told. */
-const WORK_GATES = {};
-
 export function wishOf(klusterlet: Klusterlet): KlusterletWish | Refusal {
   const { metadata, spec = {} } = klusterlet;
   const { registrationConfiguration: registration, workConfiguration: work } = spec;
@@ -57,7 +54,7 @@ export function wishOf(klusterlet: Klusterlet): KlusterletWish | Refusal {
     spec,
     gates: {
       registration: chosenGates(SpokeGates, registration?.featureGates),
-      work: chosenGates(WORK_GATES, work?.featureGates),
+      work: chosenGates(SpokeWorkGates, work?.featureGates),
     },
   };
 }

@@ -11,28 +11,28 @@ import type { Clock } from "#lib/clock";
 import type { Cluster } from "#runtime";
 import { type Hindrance, isWritten, type Piece } from "./pieces.ts";
 import { AppliedReason } from "./reasons.ts";
+import type { Account, Rights } from "./rights.ts";
 
 export interface AccessOptions {
   readonly spoke: Cluster;
   readonly kinds: Kinds;
   readonly clock: Clock;
+  /** Whether a permission is believed for a while; every time it matters it is asked for unless told. */
+  readonly remembers?: boolean;
+  /** Tells when one may not be believed any more. */
+  readonly rights?: Rights;
 }
 
-/** An answer of the spoke holds so long; a refusal is asked about again after as much. */
+/** A permission is believed for so long, unless rights change before; a refusal is asked about again after as much. */
 const LIFETIME = 60_000;
 const VERBS = ["create", "update", "patch"] as const;
 /** A kind that the work itself brings can be asked about in a moment. */
 const UNSERVED_RETRY = 1_000;
 
-interface Account {
-  readonly user: string;
-  readonly groups: readonly string[];
-}
-
 export class Access {
   readonly #options: AccessOptions;
-  /** What was allowed, and until when that holds. */
-  readonly #allowed = new Map<string, number>();
+  /** By user, what was allowed, and until when that holds. */
+  readonly #allowed = new Map<string, Map<string, number>>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
@@ -40,10 +40,13 @@ export class Access {
 
   /** The pieces, with those held back that the work's executor may not apply. */
   async checked(work: ManifestWork, pieces: readonly Piece[], signal: AbortSignal): Promise<Piece[]> {
+    const { rights } = this.#options;
     const { executor } = work.spec ?? {};
-    if (!executor) return [...pieces];
-    const account = accountOf(executor);
-    this.#forget();
+    const account = executor && accountOf(executor);
+    if (account === undefined || typeof account === "string") rights?.leave(work.metadata.name);
+    else rights?.follow(work.metadata.name, account);
+    if (account === undefined) return [...pieces];
+    this.#expire();
     return Promise.all(
       pieces.map(async (piece) => {
         if (piece.hindrance) return piece;
@@ -57,14 +60,31 @@ export class Access {
   async #hindrance(account: Account, piece: Piece, signal: AbortSignal): Promise<Hindrance | undefined> {
     const { kind, id, object } = piece;
     if (!kind || !id) return unserved(piece);
+    const { remembers = false, clock } = this.#options;
     const { ownerReferences } = object.metadata;
-    const facts = [account.user, isWritten(piece), piece.isOwned, kind, id, rbacPart(kind, object), ownerReferences];
+    const facts = [isWritten(piece), piece.isOwned, kind, id, rbacPart(kind, object), ownerReferences];
     const question = JSON.stringify(facts);
-    if (this.#allowed.has(question)) return undefined;
+    const known = this.#allowed.get(account.user) ?? new Map<string, number>();
+    if (known.has(question)) return undefined;
+    if (remembers) this.#allowed.set(account.user, known);
     const refusal = await this.#refusal(account, piece, kind, id, signal);
-    if (refusal) return refusal;
-    this.#allowed.set(question, this.#options.clock.now().getTime() + LIFETIME);
-    return undefined;
+    // Should it be forgotten meanwhile, this answer is too: it may be of the time before.
+    if (!refusal) known.set(question, clock.now().getTime() + LIFETIME);
+    return refusal;
+  }
+
+  /** What the account may do may have changed. */
+  forget({ user }: Account): void {
+    this.#allowed.delete(user);
+  }
+
+  close(): void {
+    this.#options.rights?.close();
+  }
+
+  /** Nobody acts for the work any more. */
+  leave(work: string): void {
+    this.#options.rights?.leave(work);
   }
 
   async #refusal(
@@ -149,9 +169,11 @@ export class Access {
     }
   }
 
-  #forget(): void {
+  #expire(): void {
     const now = this.#options.clock.now().getTime();
-    for (const [question, until] of this.#allowed) if (until <= now) this.#allowed.delete(question);
+    for (const answers of this.#allowed.values()) {
+      for (const [question, until] of answers) if (until <= now) answers.delete(question);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 /** The spoke's half of work: applies what the hub's ManifestWorks say, keeps it so, reports, and takes it away again. */
 export { isOwned } from "./config.ts";
+export type { FeedbackOptions } from "./feedback.ts";
 export {
   type PlannedAction,
   type PlannedChange,

@@ -156,6 +156,11 @@ export class Sites {
     }
   }
 
+  /** Something that its last turn stood on is not so any more. */
+  reconsider(name: string): void {
+    this.#changed(name, undefined);
+  }
+
   /** Whether this state of the work is what we have made of it ourselves. */
   isOwnReport({ metadata }: KubeObject): boolean {
     const { name, resourceVersion } = metadata;

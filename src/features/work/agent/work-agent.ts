@@ -8,6 +8,7 @@ import { Access } from "./executor.ts";
 import type { FeedbackOptions } from "./feedback.ts";
 import { forgottenController } from "./forgotten.controller.ts";
 import { HubIdentity } from "./hub-identity.ts";
+import { Rights } from "./rights.ts";
 import { Sites } from "./sites.ts";
 import { workController } from "./work.controller.ts";
 
@@ -17,10 +18,14 @@ export interface WorkAgentControllersOptions {
   /** The cluster that the works are for. The kind AppliedManifestWork must be installed. */
   readonly spoke: Cluster;
   readonly clusterName: string;
+  /** The hub's address, letter by letter as the agent was told it: names on the spoke are made of it. The client's unless told. */
+  readonly hubAddress?: string;
   /** Tells the agents of a spoke apart; the hub's address stands for it unless told. */
   readonly agentId?: string;
   /** How much of an object feedback may repeat. */
   readonly feedback?: FeedbackOptions;
+  /** Whether what an executor may do is asked once until rights change, and not at every look; so unless told. */
+  readonly remembersRights?: boolean;
   /** Milliseconds for which the hub must lack a work before what it brought goes; an hour unless told. */
   readonly evictionGrace?: number;
   /** Tells of failures, on the hub. */
@@ -43,12 +48,22 @@ const REPORTER = "work-agent";
 const BACKOFF = { base: 100, cap: 30_000 };
 
 export function workAgentControllers(options: WorkAgentControllersOptions): Controller[] {
-  const { hub, spoke, clusterName, feedback, recorder, spokeRecorder, clock, evictionGrace = EVICTION_GRACE } = options;
+  const { hub, spoke, clusterName, feedback, recorder, spokeRecorder, clock } = options;
+  const { evictionGrace = EVICTION_GRACE, remembersRights: remembers = true } = options;
   const log = options.log.with({ component: "work-agent" });
-  const side = hubSide(hub.client.server, options.agentId);
+  const side = hubSide(options.hubAddress ?? hub.client.server, options.agentId);
   const sites = new Sites({ spoke, clock, log });
   const { kinds } = sites;
-  const access = new Access({ spoke, kinds, clock });
+  const rights = new Rights({
+    client: spoke.client,
+    clock,
+    log,
+    onChange(work, account) {
+      access.forget(account);
+      sites.reconsider(work);
+    },
+  });
+  const access: Access = new Access({ spoke, kinds, clock, remembers, ...(remembers && { rights }) });
   const identity = new HubIdentity(hub, clusterName);
   const hubside = { hub, spoke, clusterName, side, identity, clock };
   return [

@@ -31,7 +31,7 @@ const CONCURRENCY = 10;
 const LOOK = 1_000;
 
 export function workController(options: WorkControllerOptions): Controller {
-  const { hub, spoke, clusterName, side, sites } = options;
+  const { hub, spoke, clusterName, side, sites, access } = options;
   const works = hub.cache(ManifestWork, { namespace: clusterName });
   const applieds = spoke.cache(AppliedManifestWork);
   const wanting = works.indexBy(objectsOf);
@@ -52,6 +52,7 @@ export function workController(options: WorkControllerOptions): Controller {
       };
     },
   };
+  const ending: Trigger<string> = { subscribe: () => () => access.close() };
 
   return {
     name: "manifestwork",
@@ -65,6 +66,7 @@ export function workController(options: WorkControllerOptions): Controller {
       applieds.keyedBy(workOf, { when: isOfInterestToWorks }),
       sites.trigger,
       caughtUp,
+      ending,
     ],
 
     async reconcile(name, context) {
@@ -72,6 +74,7 @@ export function workController(options: WorkControllerOptions): Controller {
       if (!cached) {
         // Absent is not deleted: what was applied stays until somebody says that it should go.
         sites.leave(name);
+        access.leave(name);
         return done;
       }
       const site = sites.of(name, cached.metadata.generation);
@@ -154,8 +157,9 @@ class Keeper {
     known: AppliedManifestWork | undefined,
     { signal }: ReconcileContext,
   ): Promise<Outcome> {
-    const { hub, spoke, sites } = this.#options;
+    const { hub, spoke, sites, access } = this.#options;
     sites.leave(work.metadata.name);
+    access.leave(work.metadata.name);
     if (!hasFinalizer(work, WorkFinalizer.work)) return done;
     const applied = known ?? (await this.#liveRecord(work.metadata.name, signal));
     if (!applied) {
