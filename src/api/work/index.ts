@@ -17,6 +17,7 @@ export {
 } from "./manifest-work.ts";
 export { manifestWorkReplicaSetCrd } from "./manifest-work-replica-set.ts";
 export {
+  APPLIED_HASH,
   AppliedAnnotation,
   AppliedLabel,
   DETACH_LEDGER,

@@ -54,6 +54,9 @@ export const AppliedLabel = {
 /** Who applies server-side where a work does not say; who says may only add to it. */
 export const WORK_FIELD_MANAGER = "work-agent";
 
+/** On an object of which fields are ignored: tells which manifest was applied last. What stands in it is the agent's own. */
+export const APPLIED_HASH = "open-cluster-management.io/config-spec-hash";
+
 /**
  * The ConfigMap in a cluster's namespace on the hub that says which works of a lost cluster were given up before its agent
  * had cleaned up: one key per ManifestWork, as JSON its uid and the moment. The agent takes out what it has cleaned.

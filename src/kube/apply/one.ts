@@ -14,7 +14,7 @@ import type { Kinds } from "./kinds.ts";
 import type { Live } from "./live.ts";
 import { ownsLabel } from "./ownership.ts";
 import { verdictOf, wordsOf } from "./refusals.ts";
-import { carryOut, type Stage, type Task } from "./strategies/index.ts";
+import { carryOut, noteOf, type Stage, type Task } from "./strategies/index.ts";
 import type { ObjectSet } from "./types.ts";
 import { until } from "./until.ts";
 import { CALLED_OFF, FORETOLD, type Verdict } from "./verdict.ts";
@@ -129,8 +129,7 @@ export class OneByOne {
   }
 
   #noteOf({ strategy }: Item): string {
-    const { fieldManager, hashAnnotation } = this.#options.stage;
-    return hashAnnotation((strategy.type === "ServerSideApply" && strategy.fieldManager) || fieldManager);
+    return noteOf(this.#options.stage, strategy);
   }
 
   get #call(): CallOptions {

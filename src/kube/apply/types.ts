@@ -34,6 +34,8 @@ export type Strategy =
        * just this was sent last is then left alone, however it has changed since.
        */
       readonly ignoring?: (manifest: DynamicObject) => DynamicObject;
+      /** The annotation that tells what was applied last; one of the manager's own unless told. */
+      readonly note?: string;
       /**
        * Managers that wrote whole objects and no longer do: what they answer for becomes ours, and goes when the
        * manifest has it no more.

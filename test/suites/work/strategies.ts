@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Deployment } from "#api/apps";
 import { ConfigMap } from "#api/core";
 import type { DynamicObject } from "#api/meta";
-import type { ManifestConfig, UpdateStrategy } from "#api/work";
+import { APPLIED_HASH, type ManifestConfig, type UpdateStrategy } from "#api/work";
 import { eventually } from "../../support/eventually.ts";
 import { configMap, manifestOf, type WorkStage } from "./stage.ts";
 
@@ -96,6 +96,29 @@ export function strategyCases(stage: () => WorkStage): void {
       expect(await stage().exists(ConfigMap, `${namespace}/a`)).toBe(false);
     });
 
+    it("of two works lets one take fields by force, keeps the rest for the other, and refuses it what was taken", async () => {
+      const namespace = await stage().namespace();
+      const plain = await stage().work([configMap(namespace, "a", { both: "1", own: "1" })], {
+        manifestConfigs: [config(namespace, "a", { type: "ServerSideApply" })],
+      });
+      await stage().untilReported(plain, { applied: "True" });
+      const serverSideApply = { force: true, fieldManager: "work-agent-another" };
+      const forced = await stage().work([configMap(namespace, "a", { both: "1" })], {
+        manifestConfigs: [config(namespace, "a", { type: "ServerSideApply", serverSideApply })],
+      });
+      await stage().untilReported(forced, { applied: "True" });
+
+      const edit = (data: Record<string, string>) =>
+        stage().edit(plain, { workload: { manifests: [configMap(namespace, "a", data)] } });
+      await edit({ both: "1", own: "2" });
+      await stage().untilReported(plain, { applied: "True" });
+      expect(await stage().dataOf(`${namespace}/a`)).toEqual({ both: "1", own: "2" });
+      await edit({ both: "2", own: "2" });
+      const refused = await stage().untilReported(plain, { applied: "False" });
+      expect(manifestOf(refused).conditions[0]?.message).toContain("work-agent-another");
+      expect(await stage().dataOf(`${namespace}/a`)).toEqual({ both: "1", own: "2" });
+    });
+
     it("leaves ignored fields to the spoke", async () => {
       const namespace = await stage().namespace();
       const ignoring = (fields: object): UpdateStrategy =>
@@ -117,6 +140,8 @@ export function strategyCases(stage: () => WorkStage): void {
         message: expect.stringContaining("JQ expression error in '.data['"),
       });
       expect(await stage().dataOf(`${namespace}/present`)).toEqual({ k: "1", other: "1" });
+      const { metadata } = await stage().spoke.client.get(ConfigMap, `${namespace}/present`);
+      expect(metadata.annotations).toHaveProperty([APPLIED_HASH]);
       for (const each of ["present", "change"]) {
         await stage().spoke.client.patch(ConfigMap, `${namespace}/${each}`, { data: { k: "spoke" } });
       }

@@ -41,6 +41,13 @@ describe("of two works that want an object", () => {
   it.each<[string, Claim, Claim]>([
     ["they want the same", claim(NEW, "1"), claim(OLD, "1")],
     ["the server keeps their fields apart", claim(NEW, "2", ssa("work-agent-b")), claim(OLD, "1", ssa("work-agent-a"))],
+    ["the younger one takes fields by force", claim(NEW, "2", ssa("work-agent-b", true)), claim(OLD, "1", ssa())],
+    ["only the older one would use force", claim(NEW, "2", ssa()), claim(OLD, "1", ssa("work-agent-a", true))],
+    [
+      "both would use force, and have nothing to use it for",
+      { ...claim(NEW, "1", ssa("work-agent-b", true)), object: { ...map("1"), data: { another: "2" } } },
+      claim(OLD, "1", ssa("work-agent-a", true)),
+    ],
     ["the older one only reads", claim(NEW, "2"), claim(OLD, "1", { type: "ReadOnly" })],
     ["the older one only creates", claim(NEW, "2"), claim(OLD, "1", { type: "CreateOnly" })],
     ["the younger one only creates", claim(NEW, "2", { type: "CreateOnly" }), claim(OLD, "1")],
@@ -68,7 +75,7 @@ describe("of two works that want an object", () => {
 
   it.each<[string, UpdateStrategy, UpdateStrategy]>([
     ["under one manager each would take away the other's fields", ssa(), ssa()],
-    ["one of them takes fields by force", ssa("work-agent-b", true), ssa("work-agent-a")],
+    ["each would take the other's fields by force", ssa("work-agent-b", true), ssa("work-agent-a", true)],
     ["one of them replaces the whole", ssa("work-agent-b"), { type: "Update" }],
   ])("it is decided where %s", (_, mine, theirs) => {
     expect(deciderOf(claim(NEW, "2", mine), [claim(OLD, "1", theirs)])?.metadata.name).toBe("old");

@@ -6,7 +6,7 @@ import type { DynamicObject } from "#api/meta";
 import { type ManifestWork, type UpdateStrategy, WORK_FIELD_MANAGER, WorkCondition } from "#api/work";
 import { objectIdentity } from "#kube";
 import { isTrue } from "#lib/conditions";
-import { equal } from "#lib/json";
+import { equal, isObject } from "#lib/json";
 import { isDeleting } from "#lib/meta";
 
 /** One work's wish for an object. */
@@ -64,18 +64,28 @@ function writes({ updateStrategy }: Claim): boolean {
   return type === "Update" || type === "ServerSideApply";
 }
 
-/** They want the same, or the server keeps their fields apart and refuses what overlaps. */
+/**
+ * They want the same, or the server keeps their fields apart. Of fields that overlap it lets one of them be taken by
+ * force, and refuses them to the other from then on; only where both use force would they take them in turns.
+ */
 function areAtPeace(a: Claim, b: Claim): boolean {
   if (equal(a.object, b.object) && equal(a.updateStrategy, b.updateStrategy)) return true;
   const [left, right] = [applierOf(a), applierOf(b)];
-  return left !== undefined && right !== undefined && left !== right;
+  if (!left || !right || left.manager === right.manager) return false;
+  return !(left.force && right.force) || agree(a.object, b.object);
 }
 
-/** Who applies on the server without taking fields from others; undefined where fields are simply written. */
-function applierOf({ updateStrategy }: Claim): string | undefined {
+/** Who applies on the server, and whether by force; undefined where fields are simply written. */
+function applierOf({ updateStrategy }: Claim): { readonly manager: string; readonly force: boolean } | undefined {
   if (updateStrategy?.type !== "ServerSideApply") return undefined;
-  const { force = false, fieldManager = WORK_FIELD_MANAGER } = updateStrategy.serverSideApply ?? {};
-  return force ? undefined : fieldManager;
+  const { force = false, fieldManager: manager = WORK_FIELD_MANAGER } = updateStrategy.serverSideApply ?? {};
+  return { manager, force };
+}
+
+/** Whether no field that both name has two values. */
+function agree(a: unknown, b: unknown): boolean {
+  if (!isObject(a) || !isObject(b)) return equal(a, b);
+  return Object.keys(a).every((key) => !Object.hasOwn(b, key) || agree(a[key], b[key]));
 }
 
 function byAge({ work: a }: Claim, { work: b }: Claim): number {

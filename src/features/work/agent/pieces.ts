@@ -1,6 +1,7 @@
 /** The manifests of a work as the agent works on them: which object each means, how it is applied, and what holds it back. */
 import type { DynamicObject, Kind, OwnerReference } from "#api/meta";
 import {
+  APPLIED_HASH,
   type ManifestResourceMeta,
   type ManifestWork,
   type UpdateStrategy,
@@ -160,6 +161,8 @@ function strategyFor({ config, hindrance, isFrozen, isShared }: Piece): ApplyStr
     force,
     fieldManager,
     ...(ignoreFields.length > 0 && { ignoring: (manifest) => withoutIgnored(manifest, ignoreFields) }),
+    // There is only one annotation of that name: managers beside the usual one would quarrel about it.
+    ...(ignoreFields.length > 0 && fieldManager === WORK_FIELD_MANAGER && { note: APPLIED_HASH }),
   };
 }
 

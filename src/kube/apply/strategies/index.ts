@@ -6,6 +6,7 @@ import { isApplied, serverSideApply } from "./server-side.ts";
 import type { Stage, Task } from "./types.ts";
 import { isUpdated, update } from "./update.ts";
 
+export { noteOf } from "./server-side.ts";
 export type { Stage, Task } from "./types.ts";
 
 /** Does what the strategy does; throws what the server throws. */

@@ -26,7 +26,13 @@ interface Letter {
 function letterOf(stage: Stage, manifest: DynamicObject, strategy: ServerSide): Letter {
   const { fieldManager: manager = stage.fieldManager } = strategy;
   const sent = reduced(manifest, strategy);
-  return { sent, manager, note: stage.hashAnnotation(manager), hash: knownHashOf(sent) };
+  return { sent, manager, note: noteOf(stage, strategy), hash: knownHashOf(sent) };
+}
+
+/** The annotation in which it is noted what was applied. */
+export function noteOf({ fieldManager, hashAnnotation }: Stage, strategy: Strategy): string {
+  if (strategy.type !== "ServerSideApply") return hashAnnotation(fieldManager);
+  return strategy.note ?? hashAnnotation(strategy.fieldManager ?? fieldManager);
 }
 
 const hashes = new WeakMap<DynamicObject, string>();
