@@ -2,7 +2,7 @@
  * One step of a path to a field, in the form in which managedFields writes it: `f:name` for a field, `k:{"name":"x"}`
  * for the item of a list with these keys, `v:"x"` for the item of a set, `i:3` for a place in a list.
  */
-import { isObject, parseJson, stringifyJson } from "#lib/json";
+import { goEscaped, isObject, parseJson, stringifyJson } from "#lib/json";
 
 export type PathElement = string;
 
@@ -117,8 +117,5 @@ function compare<T extends string | number | bigint>(a: T, b: T): number {
 
 /** JSON with the characters escaped that Go escapes: as part of an identity, the text counts. */
 export function jsonOf(value: unknown): string {
-  return stringifyJson(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return goEscaped(stringifyJson(value));
 }

@@ -4,5 +4,6 @@
  */
 export { clone } from "./clone.ts";
 export { equal } from "./equal.ts";
+export { goEscaped, goJson } from "./go-text.ts";
 export { CONTRADICTION, merged } from "./merged.ts";
 export { isObject, type Json, type JsonObject, parseJson, stringifyJson } from "./text.ts";

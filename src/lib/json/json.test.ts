@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CONTRADICTION, clone, equal, merged, parseJson, stringifyJson } from "./index.ts";
+import { CONTRADICTION, clone, equal, goJson, merged, parseJson, stringifyJson } from "./index.ts";
 
 describe("numbers", () => {
   it("keeps integers beyond 2^53 exact, because a CR may hold an int64", () => {
@@ -78,5 +78,17 @@ describe("two changes of one value", () => {
     ["may both bring a list", {}, { f: ["a"] }, { f: ["b"] }, { f: ["a", "b"] }],
   ])("%s", (_, base, one, other, expected) => {
     expect(merged(base, one, other)).toEqual(expected);
+  });
+});
+
+describe("JSON as Go writes it", () => {
+  it.each<[string, unknown, string]>([
+    ["names in order", { b: 1, a: [{ d: null, c: true }] }, '{"a":[{"c":true,"d":null}],"b":1}'],
+    ["names that look like numbers too", { 9: 1, 10: 2, "": 3 }, '{"":3,"10":2,"9":1}'],
+    ["names by their bytes", { "\u{1F600}": 1, "\uFF5E": 2 }, '{"\uFF5E":2,"\u{1F600}":1}'],
+    ["what browsers may misread", "<a&b>\u2028", '"\\u003ca\\u0026b\\u003e\\u2028"'],
+    ["integers that no number holds", { n: 9007199254740993n }, '{"n":9007199254740993}'],
+  ])("has %s", (_, value, text) => {
+    expect(goJson(value)).toBe(text);
   });
 });

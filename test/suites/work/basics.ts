@@ -6,7 +6,7 @@ import type { DynamicObject } from "#api/meta";
 import { ManifestWork } from "#api/work";
 import { auditedSoFar } from "../../support/audit.ts";
 import { eventually } from "../../support/eventually.ts";
-import { CLUSTER, conditionOf, configMap, gadgetDefinition, manifestOf, type WorkStage } from "./stage.ts";
+import { CLUSTER, conditionOf, configMap, gadgetDefinition, manifestOf, saidOf, type WorkStage } from "./stage.ts";
 
 export function basicCases(stage: () => WorkStage): void {
   describe("a pod deployed from the hub", () => {
@@ -104,7 +104,7 @@ export function basicCases(stage: () => WorkStage): void {
       );
       expect(first.status?.resourceStatus?.manifests).toHaveLength(2);
       expect(second.status?.resourceStatus?.manifests).toHaveLength(1);
-      expect(manifestOf(second).conditions[0]).toMatchObject({ type: "Applied", observedGeneration: 2 });
+      expect(saidOf(second, "Applied")).toMatchObject({ type: "Applied", observedGeneration: 2 });
     });
 
     it("has objects of the whole cluster too, and says no namespace of them", async () => {
@@ -175,7 +175,7 @@ export function basicCases(stage: () => WorkStage): void {
       // What was missing comes, and nobody has to touch the work.
       await stage().spoke.client.create(Namespace, { metadata: { name: "nowhere-to-be-found" } });
       await eventually(async () =>
-        expect(manifestOf(await stage().get(name), 0).conditions[0]).toMatchObject({ status: "True" }),
+        expect(saidOf(await stage().get(name), "Applied", 0)).toMatchObject({ status: "True" }),
       );
     });
   });
@@ -191,7 +191,7 @@ export function basicCases(stage: () => WorkStage): void {
       await eventually(async () => expect(await stage().dataOf(`${namespace}/a`)).toEqual({ k: "wished" }));
       await eventually(async () => {
         const after = await stage().get(name);
-        expect(manifestOf(after).conditions[0]).toEqual(manifestOf(before).conditions[0]);
+        expect(saidOf(after, "Applied")).toEqual(saidOf(before, "Applied"));
         expect(conditionOf(after, "Available")?.status).toBe("True");
       });
     });

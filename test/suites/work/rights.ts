@@ -4,7 +4,7 @@ import { ConfigMap } from "#api/core";
 import type { DynamicObject } from "#api/meta";
 import { ClusterRole, type PolicyRule, RoleBinding } from "#api/rbac";
 import { eventually } from "../../support/eventually.ts";
-import { conditionOf, configMap, gadgetDefinition, manifestOf, type Spec, type WorkStage } from "./stage.ts";
+import { conditionOf, configMap, gadgetDefinition, type Spec, saidOf, type WorkStage } from "./stage.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 const VERBS = ["get", "create", "update", "patch", "delete"] as const;
@@ -81,7 +81,7 @@ export function rightsCases(stage: () => WorkStage): void {
   });
   const denied = async (name: string) => {
     const work = await stage().untilReported(name, { applied: "False" });
-    return manifestOf(work).conditions[0]?.message ?? "";
+    return saidOf(work, "Applied")?.message ?? "";
   };
 
   describe("whatever the account lacks", () => {
@@ -214,8 +214,8 @@ export function rightsCases(stage: () => WorkStage): void {
         as(namespace, "maker"),
       );
       const work = await stage().untilReported(name, { applied: "False" });
-      expect(manifestOf(work, 0).conditions[0]?.status).toBe("True");
-      expect(manifestOf(work, 1).conditions[0]?.message).toContain("error: permission escalation");
+      expect(saidOf(work, "Applied", 0)?.status).toBe("True");
+      expect(saidOf(work, "Applied", 1)?.message).toContain("error: permission escalation");
       await eventually(async () => {
         const { rules = [] } = await stage().spoke.client.get(ClusterRole, whole);
         expect(rules.flatMap(({ resources }) => resources)).toEqual(["configmaps"]);
@@ -237,6 +237,35 @@ export function rightsCases(stage: () => WorkStage): void {
       const after = await stage().work([configMap(namespace, "b")], as(namespace, "waiting"));
       await stage().untilReported(after, { applied: "False" });
       expect(await stage().exists(ConfigMap, `${namespace}/b`)).toBe(false);
+    });
+
+    it("shows without anybody touching the work, and what was done before stays the work's to remove", async () => {
+      const namespace = await stage().namespace();
+      const all = [{ apiGroups: [""], resources: ["configmaps"], verbs: [...VERBS] }];
+      const rules = (of: PolicyRule[]) =>
+        stage().spoke.client.patch(ClusterRole, `${namespace}-wavering`, { rules: of }, { type: "merge" });
+      await stage().account(namespace, "wavering", []);
+      const feedback = { type: "JSONPaths" as const, jsonPaths: [{ name: "k", path: ".data.k" }] };
+      const name = await stage().work([configMap(namespace, "a", { k: "1" })], {
+        ...as(namespace, "wavering"),
+        manifestConfigs: [
+          { resourceIdentifier: { resource: "configmaps", namespace, name: "a" }, feedbackRules: [feedback] },
+        ],
+      });
+      await stage().untilReported(name, { applied: "False", available: "False" });
+      await rules(all);
+      await stage().untilReported(name, { applied: "True", available: "True" });
+      await rules([]);
+      await stage().untilReported(name, { applied: "False", available: "True" });
+      // It may not read any more, and is told no more.
+      await stage().spoke.client.patch(ConfigMap, `${namespace}/a`, { data: { k: "secret" } });
+      await stage().edit(name, { workload: { manifests: [configMap(namespace, "a", { k: "2" })] } });
+      const work = await stage().untilReported(name, { applied: "False", available: "True" });
+      expect(JSON.stringify(work.status)).not.toContain("secret");
+      expect((await stage().applied(name)).status?.appliedResources).toMatchObject([{ name: "a" }]);
+      await stage().delete(name);
+      await stage().untilGone(name);
+      expect(await stage().exists(ConfigMap, `${namespace}/a`)).toBe(false);
     });
   });
 }

@@ -231,7 +231,12 @@ export function conditionOf({ status }: ManifestWork, type: string): Condition |
   return findCondition(status?.conditions, type);
 }
 
-/** What the work says of one of its manifests. */
+/** What the work says of one of its manifests, of this type. */
+export function saidOf(work: ManifestWork, type: string, ordinal = 0): Condition | undefined {
+  return findCondition(manifestOf(work, ordinal).conditions, type);
+}
+
+/** All that the work says of one of its manifests. */
 export function manifestOf({ status }: ManifestWork, ordinal = 0) {
   const entry = status?.resourceStatus?.manifests?.find(({ resourceMeta }) => resourceMeta.ordinal === ordinal);
   if (!entry) throw new Error(`nothing is said of manifest ${ordinal}`);

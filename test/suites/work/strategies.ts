@@ -5,7 +5,7 @@ import { ConfigMap } from "#api/core";
 import type { DynamicObject } from "#api/meta";
 import { APPLIED_HASH, type ManifestConfig, type UpdateStrategy } from "#api/work";
 import { eventually } from "../../support/eventually.ts";
-import { configMap, manifestOf, type WorkStage } from "./stage.ts";
+import { configMap, manifestOf, saidOf, type WorkStage } from "./stage.ts";
 
 const config = (namespace: string, name: string, updateStrategy: UpdateStrategy): ManifestConfig => ({
   resourceIdentifier: { resource: "configmaps", namespace, name },
@@ -42,7 +42,7 @@ export function strategyCases(stage: () => WorkStage): void {
       ];
       const name = await stage().work([configMap(namespace, "a1"), configMap(namespace, "a2")], { manifestConfigs });
       const before = await stage().untilReported(name, { applied: "True", available: "False" });
-      expect(manifestOf(before).conditions[1]?.reason).toBe("ResourceNotAvailable");
+      expect(saidOf(before, "Available")?.reason).toBe("ResourceNotAvailable");
       await existing(namespace, "a1", { k: "1" });
       await existing(namespace, "a2", { k: "2" });
       await eventually(async () => {
@@ -69,7 +69,7 @@ export function strategyCases(stage: () => WorkStage): void {
 
       await stage().edit(name, { workload: { manifests: [configMap(namespace, "a", { ours: "2", theirs: "3" })] } });
       const work = await stage().untilReported(name, { applied: "False" });
-      expect(manifestOf(work).conditions[0]?.message).toContain(".data.theirs");
+      expect(saidOf(work, "Applied")?.message).toContain(".data.theirs");
       expect((await stage().dataOf(`${namespace}/a`))?.theirs).toBe("1");
 
       const forced = config(namespace, "a", { type: "ServerSideApply", serverSideApply: { force: true } });
@@ -115,7 +115,7 @@ export function strategyCases(stage: () => WorkStage): void {
       expect(await stage().dataOf(`${namespace}/a`)).toEqual({ both: "1", own: "2" });
       await edit({ both: "2", own: "2" });
       const refused = await stage().untilReported(plain, { applied: "False" });
-      expect(manifestOf(refused).conditions[0]?.message).toContain("work-agent-another");
+      expect(saidOf(refused, "Applied")?.message).toContain("work-agent-another");
       expect(await stage().dataOf(`${namespace}/a`)).toEqual({ both: "1", own: "2" });
     });
 
@@ -135,7 +135,7 @@ export function strategyCases(stage: () => WorkStage): void {
       ];
       const name = await stage().work(manifests({ k: "1", other: "1" }), { manifestConfigs });
       const first = await stage().untilReported(name, { applied: "False" });
-      expect(manifestOf(first, 2).conditions[0]).toMatchObject({
+      expect(saidOf(first, "Applied", 2)).toMatchObject({
         reason: "AppliedManifestSSAIgnoreFieldError",
         message: expect.stringContaining("JQ expression error in '.data['"),
       });
@@ -245,7 +245,7 @@ export function strategyCases(stage: () => WorkStage): void {
       await stage().untilReported(older, { applied: "True" });
       const younger = await stage().work([configMap(namespace, "a", { k: "younger" })], {}, `b-younger-${namespace}`);
       const told = await stage().untilReported(younger, { applied: "False" });
-      expect(manifestOf(told).conditions[0]?.message).toContain(`ManifestWork ${older} is older`);
+      expect(saidOf(told, "Applied")?.message).toContain(`ManifestWork ${older} is older`);
       expect(await stage().dataOf(`${namespace}/a`)).toEqual({ k: "older" });
       const { metadata } = await stage().spoke.client.get(ConfigMap, `${namespace}/a`);
       expect(metadata.ownerReferences).toHaveLength(2);
@@ -304,7 +304,7 @@ export function strategyCases(stage: () => WorkStage): void {
       await stage().untilReported(name, { applied: "True", available: "True" });
       await stage().edit(name, { workload: { manifests: [job("busybox:2"), claim] } });
       const work = await stage().untilReported(name, { applied: "False" });
-      expect(manifestOf(work).conditions[0]?.message).toContain("immutable");
+      expect(saidOf(work, "Applied")?.message).toContain("immutable");
     });
 
     it("replaces what others added to the content, and a changed role reference is told as a failure", async () => {
@@ -322,8 +322,8 @@ export function strategyCases(stage: () => WorkStage): void {
       expect(await stage().dataOf(`${namespace}/a`)).toEqual({ k: "v" });
       await stage().edit(name, { workload: { manifests: [configMap(namespace, "a"), binding("two")] } });
       const work = await stage().untilReported(name, { applied: "False" });
-      expect(manifestOf(work, 0).conditions[0]?.status).toBe("True");
-      expect(manifestOf(work, 1).conditions[0]?.message).toMatch(/cannot change roleRef|roleRef/);
+      expect(saidOf(work, "Applied", 0)?.status).toBe("True");
+      expect(saidOf(work, "Applied", 1)?.message).toMatch(/cannot change roleRef|roleRef/);
     });
   });
 }

@@ -2,7 +2,7 @@
 import type { DynamicObject, Kind } from "#api/meta";
 import { apiVersionOf } from "#api/meta";
 import type { FeedbackRule, FeedbackValue } from "#api/work";
-import { stringifyJson } from "#lib/json";
+import { goJson } from "#lib/json";
 import { compile } from "#lib/jsonpath";
 
 export interface Feedback {
@@ -104,7 +104,7 @@ function compiled(name: string, path: string): (value: unknown) => unknown[] {
 }
 
 function rawValue(name: string, value: unknown, longest: number): FeedbackValue {
-  const jsonRaw = stringifyJson(value);
+  const jsonRaw = goJson(value);
   if (jsonRaw.length > longest) {
     throw new Error(`the value for ${name} has ${jsonRaw.length} characters, of which at most ${longest} are reported`);
   }

@@ -21,8 +21,8 @@ export interface Finding {
   readonly config: Chosen;
   /** Whether it is applied; undefined leaves what was said before. */
   readonly applied: Pick<ConditionClaim, "status" | "reason" | "message"> | undefined;
-  /** The object; `absent`, or why nobody knows. */
-  readonly live: DynamicObject | "absent" | { readonly unreadable: string };
+  /** The object; `absent`; `hidden` if it is there and no more may be told of it; or why nobody knows. */
+  readonly live: DynamicObject | "absent" | "hidden" | { readonly unreadable: string };
   /** Finished: what rules have said of it is not taken back. */
   readonly isFrozen: boolean;
 }
@@ -83,21 +83,21 @@ function manifestStatus(
   const { meta, applied, live } = finding;
   let conditions: Condition[] = former?.conditions ?? [];
   const say = (claim: ConditionClaim) => {
-    // What was said of another generation is said anew, and its time shows it.
+    // What was said of another generation is said anew: its time shows it, and so does its place, which is the last.
     const old = findCondition(conditions, claim.type);
     const isOther = claim.observedGeneration !== undefined && old?.observedGeneration !== claim.observedGeneration;
-    const base = old && isOther ? withoutTime(conditions, claim.type) : conditions;
+    const base = old && isOther ? removeCondition(conditions, claim.type) : conditions;
     conditions = setCondition(base, { ...claim, message: claim.message.slice(0, LONGEST_MESSAGE) }, now);
   };
   if (applied) say({ type: WorkCondition.Applied, ...applied, observedGeneration: generation });
   say({ type: WorkCondition.Available, ...availability(finding) });
-  if (!finding.kind || live === "absent" || "unreadable" in live) {
+  if (!finding.kind || live === "absent" || live === "hidden" || "unreadable" in live) {
     return entry(meta, pruned(conditions, finding), former?.statusFeedback?.values);
   }
 
   const { values, claim } = feedbackClaim(finding, live as DynamicObject, finding.kind, feedback);
   if (!equal(values, former?.statusFeedback?.values ?? [])) {
-    conditions = withoutTime(conditions, WorkCondition.StatusFeedbackSynced);
+    conditions = removeCondition(conditions, WorkCondition.StatusFeedbackSynced);
   }
   say({ type: WorkCondition.StatusFeedbackSynced, ...claim });
   for (const ruled of ruledConditions(finding.config.conditionRules, live as DynamicObject, finding.kind)) {
@@ -118,13 +118,6 @@ function entry(
   return { resourceMeta, conditions, ...(values.length > 0 && { statusFeedback: { values: [...values] } }) };
 }
 
-/** The condition in its place, but as if it had just come. */
-function withoutTime(conditions: Condition[], type: string): Condition[] {
-  return conditions.map((condition) =>
-    condition.type === type ? { ...condition, lastTransitionTime: "" } : condition,
-  );
-}
-
 /** Without what rules said that are no longer there. */
 function pruned(conditions: Condition[], { config, isFrozen }: Finding): Condition[] {
   if (isFrozen) return conditions;
@@ -139,7 +132,7 @@ function availability({ meta, live }: Finding): Pick<ConditionClaim, "status" | 
   if (live === "absent") {
     return { status: "False", reason: AvailableReason.absent, message: "Resource is not available" };
   }
-  if ("unreadable" in live) {
+  if (live !== "hidden" && "unreadable" in live) {
     const message = `Failed to fetch resource: ${String(live.unreadable)}`;
     return { status: "Unknown", reason: AvailableReason.unreadable, message };
   }

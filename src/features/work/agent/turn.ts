@@ -1,6 +1,6 @@
 /** One look at one work: what it wants is applied, what it no longer wants removed, and both is recorded and reported. */
 import { CustomResourceDefinition } from "#api/apiextensions";
-import type { DynamicObject } from "#api/meta";
+import type { DynamicObject, OwnerReference } from "#api/meta";
 import {
   AppliedManifestWork,
   type AppliedResource,
@@ -259,12 +259,15 @@ export class Turn {
   }
 
   async #live(piece: Piece, report: ObjectReport | undefined): Promise<Finding["live"]> {
-    if (piece.hindrance?.isHidden) return "absent";
-    if (report?.live) return report.live;
+    const isHidden = piece.hindrance?.isHidden === true;
+    if (report?.live && !isHidden) return report.live;
     const target = targetOf(piece);
     if (!target) return "absent";
     try {
-      return (await this.#options.sites.followed.find(target, this.#context.signal)) ?? "absent";
+      const found = await this.#options.sites.followed.find(target, this.#context.signal);
+      if (!isHidden) return found ?? "absent";
+      // That there is what the work itself has brought is no secret of the spoke.
+      return found && names(found, ownerOf(this.#record)) ? "hidden" : "absent";
     } catch (error) {
       if (!isKubeError(error)) throw error;
       return { unreadable: error.status?.message || error.message };
@@ -304,7 +307,7 @@ export class Turn {
       // What is tried again stays listed: an attempt whose answer got lost may have left it there.
       if (live === undefined || live === "absent") return tried.has(ordinal) ? resource : [];
       // Whoever cannot look keeps what was known.
-      if ("unreadable" in live) return known.get(resourceKey(resource)) ?? resource;
+      if (live === "hidden" || "unreadable" in live) return known.get(resourceKey(resource)) ?? resource;
       return resourceOf(kind, id, (live as DynamicObject).metadata.uid);
     });
     const wanted = sorted([...remaining, ...current]);
@@ -353,10 +356,15 @@ function versionsIn(pieces: readonly Piece[], findings: readonly Finding[]): Rea
   return new Map(
     pieces.flatMap(({ id }, at) => {
       const live = findings[at]?.live;
-      if (!id || live === undefined || (typeof live === "object" && "unreadable" in live)) return [];
+      if (!id || live === undefined || live === "hidden") return [];
+      if (typeof live === "object" && "unreadable" in live) return [];
       return [[identityOf(id), live === "absent" ? ABSENT : versionOf(live as DynamicObject)] as const];
     }),
   );
+}
+
+function names({ metadata }: DynamicObject, { uid }: OwnerReference): boolean {
+  return metadata.ownerReferences?.some((owner) => owner.uid === uid) === true;
 }
 
 function failureIn({ resourceMeta, conditions }: ManifestCondition): string | undefined {

@@ -166,7 +166,7 @@ class Keeper {
       await hub.commit(ManifestWork, work, withoutFinalizer(work, WorkFinalizer.work));
       return done;
     }
-    const conditions = setCondition(work.status?.conditions, deletingClaim(applied), this.#options.clock.now());
+    const conditions = setCondition(work.status?.conditions, deletingClaim(work, applied), this.#options.clock.now());
     await hub.commit(ManifestWork, work, { ...work, status: { ...work.status, conditions } });
     await spoke.remove(AppliedManifestWork, applied);
     return known ? done : again(LOOK);
@@ -201,7 +201,7 @@ function tooLongClaim({ metadata }: ManifestWork, excess: number) {
 /** So many objects are named; whoever wants to know more looks at the AppliedManifestWork. */
 const NAMED_OBJECTS = 3;
 
-function deletingClaim(applied: AppliedManifestWork) {
+function deletingClaim({ metadata }: ManifestWork, applied: AppliedManifestWork) {
   const left = isDeleting(applied) ? listedIn(applied) : [];
   const names = left
     .slice(0, NAMED_OBJECTS)
@@ -212,5 +212,6 @@ function deletingClaim(applied: AppliedManifestWork) {
     status: "True" as const,
     reason: DELETING_REASON,
     message: `ManifestWork is being deleted${names.length > 0 ? `; on the cluster ${names.join(", ")}${more} must go first` : ""}`,
+    observedGeneration: metadata.generation ?? 0,
   };
 }
