@@ -18,7 +18,7 @@ const MOST_STEPS = 1_000_000;
 export function pathsOf(expr: Expr, value: unknown): Path[] {
   const budget = { left: MOST_STEPS };
   return evaluate(expr, { value, path: [] }, budget).map(({ path, value: found }) => {
-    if (path === undefined) throw new Error(`it leads to ${shown(found)}, which is no part of the object`);
+    if (path === undefined) throw new Error(`it leads to a ${typeOf(found)} that is no part of the object`);
     return path;
   });
 }
@@ -54,6 +54,12 @@ function evaluate(expr: Expr, input: Node, budget: Budget): Node[] {
         if (budget.left < 0) throw error;
         return [];
       }
+    case "list":
+      return [computed(expr.body ? evaluate(expr.body, input, budget).map(({ value }) => value) : [])];
+    case "if":
+      return evaluate(expr.test, input, budget).flatMap(({ value }) =>
+        evaluate(isTruthy(value) ? expr.then : expr.otherwise, input, budget),
+      );
     case "pipe":
       return evaluate(expr.left, input, budget).flatMap((node) => evaluate(expr.right, node, budget));
     case "comma":
@@ -98,7 +104,7 @@ function childAt(target: Node, key: unknown): Node {
     }
     if (value === null || value === undefined) return { value: null, path: below(target, key) };
   }
-  throw new Error(`${shown(value)} cannot be asked for ${shown(key)}`);
+  throw new Error(`a ${typeOf(value)} cannot be asked for ${shown(key)}`);
 }
 
 function children(target: Node, budget: Budget): Node[] {
@@ -108,7 +114,7 @@ function children(target: Node, budget: Budget): Node[] {
     : isObject(value)
       ? Object.entries(value)
       : undefined;
-  if (!entries) throw new Error(`${shown(value)} has nothing in it to go through`);
+  if (!entries) throw new Error(`a ${typeOf(value)} has nothing in it to go through`);
   budget.left -= entries.length;
   return entries.map(([step, child]) => ({ value: child, path: below(target, step) }));
 }
@@ -116,7 +122,7 @@ function children(target: Node, budget: Budget): Node[] {
 function sliced(target: Node, from: unknown, to: unknown): Node[] {
   const { value } = target;
   if (value === null) return [];
-  if (!Array.isArray(value)) throw new Error(`${shown(value)} is no list`);
+  if (!Array.isArray(value)) throw new Error(`a ${typeOf(value)} is no list`);
   const bound = (side: unknown, otherwise: number) => {
     const at = typeof side === "number" ? side : otherwise;
     return Math.min(Math.max(at < 0 ? at + value.length : at, 0), value.length);
@@ -140,6 +146,8 @@ type Call = Extract<Expr, { type: "call" }>;
 function called(expr: Call, input: Node, budget: Budget): Node[] {
   const { name, args } = expr;
   const [first, second] = args;
+  const wanted = args.length === 0 ? SORTS[name] : undefined;
+  if (wanted) return wanted.includes(typeOf(input.value)) ? [input] : [];
   const isEach = (test: Expr, node: Node) => evaluate(test, node, budget).some(({ value }) => isTruthy(value));
   switch (`${name}/${args.length}`) {
     case "select/1":
@@ -150,11 +158,21 @@ function called(expr: Call, input: Node, budget: Budget): Node[] {
       return descendants(input, budget);
     case "not/0":
       return [computed(!isTruthy(input.value))];
+    case "any/0":
+    case "all/0":
     case "any/1":
     case "all/1": {
-      const results = children(input, budget).map((child) => first !== undefined && isEach(first, child));
+      const results = children(input, budget).map((child) => (first ? isEach(first, child) : isTruthy(child.value)));
       return [computed(name === "any" ? results.some(Boolean) : results.every(Boolean))];
     }
+    case "IN/1":
+      return [computed(first ? evaluate(first, input, budget).some(({ value }) => equal(value, input.value)) : false)];
+    case "getpath/1":
+      return first ? evaluate(first, input, budget).map(({ value }) => list(value).reduce(childAt, input)) : [];
+    case "limit/2":
+      return first && second
+        ? evaluate(first, input, budget).flatMap(({ value }) => evaluate(second, input, budget).slice(0, count(value)))
+        : [];
     case "first/1":
       return first ? evaluate(first, input, budget).slice(0, 1) : [];
     case "last/1":
@@ -172,6 +190,19 @@ function called(expr: Call, input: Node, budget: Budget): Node[] {
   }
 }
 
+/** Functions that let through what is of some type. */
+const SORTS: Readonly<Record<string, readonly string[]>> = {
+  nulls: ["null"],
+  booleans: ["boolean"],
+  numbers: ["number"],
+  strings: ["string"],
+  arrays: ["array"],
+  objects: ["object"],
+  iterables: ["array", "object"],
+  scalars: ["null", "boolean", "number", "string"],
+  values: ["boolean", "number", "string", "array", "object"],
+};
+
 const FUNCTIONS: Readonly<Record<string, (value: unknown, ...args: unknown[]) => unknown>> = {
   "length/0": lengthOf,
   "type/0": typeOf,
@@ -183,10 +214,28 @@ const FUNCTIONS: Readonly<Record<string, (value: unknown, ...args: unknown[]) =>
   "contains/1": contains,
   "inside/1": (value, other) => contains(other, value),
   "test/1": (value, pattern) => compileRegex(text(pattern)).test(text(value)),
+  "test/2": (value, pattern, flags) => compileRegex(withFlags(text(pattern), flags)).test(text(value)),
+  "ltrimstr/1": (value, prefix) => (hasPrefix(value, prefix) ? text(value).slice(text(prefix).length) : value),
   "ascii_downcase/0": (value) => text(value).toLowerCase(),
   "ascii_upcase/0": (value) => text(value).toUpperCase(),
   "tostring/0": (value) => (typeof value === "string" ? value : JSON.stringify(value)),
 };
+
+function hasPrefix(value: unknown, prefix: unknown): boolean {
+  return typeof value === "string" && typeof prefix === "string" && value.startsWith(prefix);
+}
+
+/** Of jq's flags those that say something of a test: `i` for any case, `s` for a point that is a line end too. */
+function withFlags(pattern: string, flags: unknown): string {
+  const said = flags === null || flags === undefined ? "" : text(flags).replace(/[gn]/g, "");
+  if (!/^[is]*$/.test(said)) throw new Error(`the flags ${shown(flags)} are not understood here`);
+  return said === "" ? pattern : `(?${said})${pattern}`;
+}
+
+function count(value: unknown): number {
+  if (typeof value === "number" && value >= 0) return value;
+  throw new Error(`a ${typeOf(value)} is no number to count to`);
+}
 
 function contains(value: unknown, other: unknown): boolean {
   if (typeof value === "string" && typeof other === "string") return value.includes(other);
@@ -203,7 +252,7 @@ function lengthOf(value: unknown): number {
   if (value === null || value === undefined) return 0;
   if (typeof value === "string") return Array.from(value).length;
   if (typeof value === "number") return Math.abs(value);
-  if (typeof value === "boolean") throw new Error(`${shown(value)} has no length`);
+  if (typeof value === "boolean") throw new Error(`a ${typeOf(value)} has no length`);
   return Object.keys(value as object).length;
 }
 
@@ -215,17 +264,17 @@ function typeOf(value: unknown): string {
 
 function text(value: unknown): string {
   if (typeof value === "string") return value;
-  throw new Error(`${shown(value)} is no text`);
+  throw new Error(`a ${typeOf(value)} is no text`);
 }
 
 function object(value: unknown): Record<string, unknown> {
   if (isObject(value)) return value;
-  throw new Error(`${shown(value)} is no object`);
+  throw new Error(`a ${typeOf(value)} is no object`);
 }
 
 function list(value: unknown): unknown[] {
   if (Array.isArray(value)) return value;
-  throw new Error(`${shown(value)} is neither an object nor a list`);
+  throw new Error(`a ${typeOf(value)} is neither an object nor a list`);
 }
 
 function isTruthy(value: unknown): boolean {
@@ -258,6 +307,7 @@ function comparable(value: unknown): string | number | bigint {
 
 const LONGEST_SHOWN = 60;
 
+/** What the expression itself says. Of the object nothing is repeated but types: it may be a Secret. */
 function shown(value: unknown): string {
   const words = JSON.stringify(value, (_, each) => (typeof each === "bigint" ? String(each) : each)) ?? "nothing";
   return words.length > LONGEST_SHOWN ? `${words.slice(0, LONGEST_SHOWN)}…` : words;

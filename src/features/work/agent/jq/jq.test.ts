@@ -48,6 +48,39 @@ describe("what an expression leads to goes", () => {
       '.spec.containers[] | select(.name != "web" and (.env | length) < 2) | .env[0]',
       { ...pod, spec: { replicas: 3, containers: [pod.spec.containers[0], { name: "side", env: [] }] } },
     ],
+    ['getpath(["spec", "replicas"])', { ...pod, spec: { containers: pod.spec.containers } }],
+    [
+      '.spec.containers[] | select(.name | IN("side", "other"))',
+      { ...pod, spec: { replicas: 3, containers: [pod.spec.containers[0]] } },
+    ],
+    [
+      '.spec.containers[] | if .name == "web" then .image else empty end',
+      {
+        ...pod,
+        spec: {
+          replicas: 3,
+          containers: [{ name: "web", env: pod.spec.containers[0]?.env }, pod.spec.containers[1]],
+        },
+      },
+    ],
+    [
+      '.spec.containers[] | if .name == "none" then .name elif has("image") then .image, .env else .env[0] end',
+      { ...pod, spec: { replicas: 3, containers: [{ name: "web" }, { name: "side", env: [] }] } },
+    ],
+    [
+      'limit(1; .spec.containers[] | select(.env | any(.name == "A")))',
+      { ...pod, spec: { replicas: 3, containers: [pod.spec.containers[1]] } },
+    ],
+    [
+      '.spec.containers[] | select(.name | test("^SIDE$"; "i"))',
+      { ...pod, spec: { replicas: 3, containers: [pod.spec.containers[0]] } },
+    ],
+    [".metadata.annotations[] | strings", { ...pod, metadata: { name: "p", annotations: {} } }],
+    [".metadata | .[] | objects", { ...pod, metadata: { name: "p" } }],
+    [
+      '.spec.containers[] | select([.env[].name] == ["A", "B"])',
+      { ...pod, spec: { replicas: 3, containers: [pod.spec.containers[1]] } },
+    ],
     [".spec.gone.deeper", pod],
     [".metadata.name.deeper?", pod],
     [
@@ -67,7 +100,11 @@ describe("what is wrong is told", () => {
     ["spec.replicas", "spec/0 is not understood here"],
     [".spec.", "unexpected"],
     [".spec[", "ends too early"],
-    [".metadata.name.deeper", '"p" cannot be asked for "deeper"'],
+    [".metadata.name.deeper", 'a string cannot be asked for "deeper"'],
+    [".spec | if .replicas then .x", "ends too early"],
+    ["getpath(.metadata.name)", "a string is neither an object nor a list"],
+    ['limit("1"; .spec)', "a string is no number to count to"],
+    ['.metadata.name | select(test("p"; "l"))', 'the flags "l" are not understood here'],
     [".spec.replicas[]", "nothing in it"],
     [".spec.replicas == 3", "no part of the object"],
     ['"text"', "no part of the object"],

@@ -8,6 +8,9 @@ export type Expr =
   | { readonly type: "slice"; readonly target: Expr; readonly from: Expr | undefined; readonly to: Expr | undefined }
   | { readonly type: "each"; readonly target: Expr }
   | { readonly type: "try"; readonly body: Expr }
+  /** All that the body gives, as one list. */
+  | { readonly type: "list"; readonly body: Expr | undefined }
+  | { readonly type: "if"; readonly test: Expr; readonly then: Expr; readonly otherwise: Expr }
   | { readonly type: "pipe" | "comma" | "and" | "or" | "alternative"; readonly left: Expr; readonly right: Expr }
   | { readonly type: "compare"; readonly operator: Operator; readonly left: Expr; readonly right: Expr }
   | { readonly type: "call"; readonly name: string; readonly args: readonly Expr[] };
@@ -153,6 +156,11 @@ class Parser {
       this.#expect(")");
       return inner;
     }
+    if (text === "[") {
+      const body = this.#peek().text === "]" ? undefined : this.#pipe();
+      this.#expect("]");
+      return { type: "list", body };
+    }
     if (text === ".") {
       return this.#peek().type === "string" ? { type: "at", target: IDENTITY, key: this.#string() } : IDENTITY;
     }
@@ -163,6 +171,7 @@ class Parser {
   #named(name: string): Expr {
     const constant = CONSTANTS.get(name);
     if (constant !== undefined) return constant;
+    if (name === "if") return this.#condition();
     const args: Expr[] = [];
     if (this.#take("(")) {
       do args.push(this.#pipe());
@@ -170,6 +179,17 @@ class Parser {
       this.#expect(")");
     }
     return { type: "call", name, args };
+  }
+
+  /** What stands behind `if` or `elif`. Without `else` the value stays as it is. */
+  #condition(): Expr {
+    const test = this.#pipe();
+    this.#expectName("then");
+    const then = this.#pipe();
+    if (this.#takeName("elif")) return { type: "if", test, then, otherwise: this.#condition() };
+    const otherwise = this.#takeName("else") ? this.#pipe() : IDENTITY;
+    this.#expectName("end");
+    return { type: "if", test, then, otherwise };
   }
 
   #string(): Expr {
@@ -199,6 +219,10 @@ class Parser {
 
   #expect(symbol: string): void {
     if (!this.#take(symbol)) this.#fail();
+  }
+
+  #expectName(name: string): void {
+    if (!this.#takeName(name)) this.#fail();
   }
 
   #fail(): never {
