@@ -22,16 +22,10 @@ export interface BindOptions extends Pick<ListenerOptions, "certificate" | "key"
 }
 
 export async function bind({ kept, ports, certificate, key, handle }: BindOptions): Promise<Listener> {
-  let last: unknown;
-  let tried = 0;
-  for (const port of kept === undefined ? ports : [kept]) {
-    tried = port;
-    try {
-      return await listen({ host: HOST, port, certificate, key, handle });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-      last = error;
-    }
+  try {
+    return await listen({ host: HOST, ports: kept === undefined ? ports : [kept], certificate, key, handle });
+  } catch (error) {
+    const { code, port = 0 } = error as NodeJS.ErrnoException & { port?: number };
+    throw code === "EADDRINUSE" ? new PortTaken(port, error) : error;
   }
-  throw new PortTaken(tried, last);
 }

@@ -6,7 +6,8 @@ import { type Handle, Http2Request, Http2Response } from "./messages.ts";
 
 export interface ListenerOptions {
   readonly host: string;
-  readonly port: number;
+  /** Tried in order; 0 lets the system choose. */
+  readonly ports: Iterable<number>;
   readonly certificate: string;
   readonly key: string;
   readonly handle: Handle;
@@ -19,8 +20,8 @@ export interface Listener {
 
 const SESSION_MEGABYTES = 1024;
 
-/** Rejects with the system's error (EADDRINUSE, EACCES …) when the port cannot be had. */
-export async function listen({ host, port, certificate, key, handle }: ListenerOptions): Promise<Listener> {
+/** On the first port that is free. Rejects with the system's error (EADDRINUSE, EACCES …) when none can be had. */
+export async function listen({ host, ports, certificate, key, handle }: ListenerOptions): Promise<Listener> {
   const server = createSecureServer({
     cert: certificate,
     key,
@@ -38,22 +39,46 @@ export async function listen({ host, port, certificate, key, handle }: ListenerO
   takeRequests(server, handle);
   server.on("sessionError", () => {}); // a client that breaks the protocol loses its connection, nothing more
   server.on("tlsClientError", () => {});
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host, port }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-  const address = server.address();
   return {
-    port: typeof address === "object" && address ? address.port : port,
+    port: await firstFree(server, host, ports),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         open.end();
       }),
   };
+}
+
+/** One server for all tries: what makes it one, its keys first of all, costs a hundred times as much as a try. */
+async function firstFree(server: Http2SecureServer, host: string, ports: Iterable<number>): Promise<number> {
+  let taken: unknown = new Error("there is no port to serve on");
+  for (const port of ports) {
+    try {
+      return await listening(server, host, port);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+      taken = error;
+    }
+  }
+  throw taken;
+}
+
+function listening(server: Http2SecureServer, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const settle = () => {
+      server.off("error", fail).off("listening", succeed);
+    };
+    const fail = (error: Error) => {
+      settle();
+      reject(error);
+    };
+    const succeed = () => {
+      settle();
+      const address = server.address();
+      resolve(typeof address === "object" && address ? address.port : port);
+    };
+    server.on("error", fail).on("listening", succeed).listen({ host, port });
+  });
 }
 
 function takeRequests(server: Http2SecureServer, handle: Handle): void {
