@@ -76,7 +76,10 @@ describe("wrong usage", () => {
     [["init", "--resource-limits", "cpu=1"], "need --resource-qos-class ResourceRequirement"],
     [["init", "--resource-qos-class", "Much"], "Allowed choices are Default, BestEffort, ResourceRequirement"],
     [["init", "--resource-qos-class", "ResourceRequirement", "--resource-limits", "cpu"], "say it like cpu=500m"],
-    [["init", "--feature-gates", "Nothing=true"], 'unknown feature gate "Nothing"; there are CleanUpCompletedManifestWork, ClusterProfile'],
+    [
+      ["init", "--feature-gates", "Nothing=true"],
+      'unknown feature gate "Nothing"; there are CleanUpCompletedManifestWork, ClusterProfile',
+    ],
     [["init", "--registration-drivers", "csr,grpc"], '"grpc" is not here'],
     [["init", "--grpc-server", "x"], "by certificate requests (csr) only"],
     [["init", "--auto-approved-csr-identities", "bob"], "needs --feature-gates ManagedClusterAutoApproval=true"],
