@@ -59,7 +59,7 @@ export class Rights {
   #watch(): AbortController {
     const life = new AbortController();
     const { signal } = life;
-    const caches: ObjectCache<KubeObject>[] = [];
+    const views: Promise<void>[] = [];
     const open = <T extends KubeObject>(kind: Kind<T>, projection: "metadata" | readonly string[]): ObjectCache<T> => {
       const { client, clock, log } = this.#options;
       const cache = createCache<T>({
@@ -69,7 +69,8 @@ export class Rights {
         clock,
         log: (message) => log.debug(message),
       });
-      caches.push(cache as unknown as ObjectCache<KubeObject>);
+      cache.start(signal);
+      views.push(cache.whenSynced());
       return cache;
     };
     const bindings = [RoleBinding, ClusterRoleBinding].map((kind) => {
@@ -86,10 +87,8 @@ export class Rights {
         if (!initial) this.#tell(bindings.flatMap((index) => index.at(role)).flatMap(({ subjects = [] }) => subjects));
       });
     }
-    for (const cache of caches) cache.start(signal);
     // Who was asked about before all of it was in view may have been asked about in the moment before a change.
-    const early = Promise.all(caches.map((cache) => cache.whenSynced()));
-    void early.then(() => {
+    void Promise.all(views).then(() => {
       if (!signal.aborted) this.#note([...this.#followers.keys()]);
     });
     return life;
